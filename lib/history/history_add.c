@@ -374,8 +374,7 @@ static enum st put_cell_sum(const struct bucket_writer *w, struct err *e) {
 
 static enum st write_part(struct history *h, int64_t row, const struct history_cell *cell,
                           struct err *e) {
-    strbuf_reset(&h->zip);
-    if (history_zip(h, cell->t, &h->zip, e) != ST_OK) {
+    if (history_zip_shared(h, cell->t, &h->zip, e) != ST_OK) {
         return ST_ERR;
     }
     struct sql_statement *s = history_statement(h, HISTORY_PART_PUT, e);
@@ -442,5 +441,6 @@ enum st history_commit(struct history *h, const char *at, struct err *e) {
         return sql_commit(h->file, e);
     }
     sql_undo(h->file);
+    history_drop_shared(h);
     return ST_ERR;
 }

@@ -1,29 +1,37 @@
-/* Reads and writes one part: a triage as a partial in gzip. */
+/* Reads and writes one part: a triage as a partial, packed. */
 #include <string.h>
 
 #include "base/gz.h"
 #include "history/history_private.h"
 
-/* A part is a gzip file of several members. Each member has about ZIP_PIECE bytes of whole lines,
- * so that its inflated text is parsed while it is still in the processor's cache. */
-enum { ZIP_LEVEL = 1, ZIP_PIECE = 1 << 18, ZIP_ROOM = 1 << 20 };
+enum { PART_ROOM = 1 << 20 };
 
-/* Returns the length of the next piece: whole lines from `at` on. */
-static size_t piece_length(const char *at, size_t len) {
-    const char *stop = len > ZIP_PIECE ? memchr(at + ZIP_PIECE, '\n', len - ZIP_PIECE) : NULL;
-    return stop ? (size_t)(stop - at) + 1 : len;
-}
-
-enum st history_zip(struct history *h, const struct triage *t, struct strbuf *zip, struct err *e) {
+static enum st print_partial(struct history *h, const struct triage *t, struct err *e) {
     struct sink out = sink_to_strbuf(&h->text);
     strbuf_reset(&h->text);
     enum st st = triage_write_partial(t, &out, e);
-    st = sink_close(&out, e) == ST_OK ? st : ST_ERR;
-    for (size_t at = 0, len; st == ST_OK && at < h->text.len; at += len) {
-        len = piece_length(h->text.data + at, h->text.len - at);
-        st = gz_deflate_fast(h->text.data + at, len, ZIP_LEVEL, zip, e);
-    }
-    return st;
+    return sink_close(&out, e) == ST_OK ? st : ST_ERR;
+}
+
+/* Packs the partial in h->text. */
+static enum st pack_partial(struct history *h, struct strbuf *zip, struct err *e) {
+    const struct history_shared *shared;
+    return history_newest_shared(h, &shared, e) == ST_OK && history_packer(h, e) == ST_OK
+               ? packer_pack(h->packer, shared->number, shared->text.data, shared->text.len,
+                             h->text.data, h->text.len, zip, e)
+               : ST_ERR;
+}
+
+enum st history_zip(struct history *h, const struct triage *t, struct strbuf *zip, struct err *e) {
+    return print_partial(h, t, e) == ST_OK ? pack_partial(h, zip, e) : ST_ERR;
+}
+
+enum st history_zip_shared(struct history *h, const struct triage *t, struct strbuf *zip,
+                           struct err *e) {
+    enum st st = print_partial(h, t, e);
+    st = st == ST_OK ? history_share(h, e) : st;
+    strbuf_reset(zip);
+    return st == ST_OK ? pack_partial(h, zip, e) : st;
 }
 
 /* Maximum number of bytes of a part after inflation. A single line of a part may be as long. */
@@ -47,7 +55,8 @@ static enum st read_partial_lines(struct partial_reader *r, struct strbuf *text,
     return st;
 }
 
-/* Inflates the members of a part, and reads each as soon as it is inflated. */
+/* Inflates the members of a part of an earlier version, which is a gzip, and reads each as soon as
+ * it is inflated. */
 static enum st read_members(struct history *h, struct partial_reader *r, const void *bytes,
                             size_t len, struct triage **out, struct err *e) {
     uint64_t left = part_max;
@@ -60,16 +69,45 @@ static enum st read_members(struct history *h, struct partial_reader *r, const v
             st = read_partial_lines(r, &h->text, out, e);
         }
     }
-    return st == ST_NONE ? err_set(e, ERR_TRUNCATED, "it ends too early") : st;
+    return st;
+}
+
+/* Unpacks a part piece by piece, and reads the lines of each while they are in the processor's
+ * cache. */
+static enum st read_pieces(struct history *h, struct partial_reader *r, const void *bytes,
+                           size_t len, struct triage **out, struct err *e) {
+    const struct history_shared *shared;
+    enum st st = history_shared_text(h, packed_number(bytes, len), &shared, e);
+    st = st == ST_OK ? history_packer(h, e) : st;
+    st = st == ST_OK ? packer_open(h->packer, shared->text.data, shared->text.len, bytes, len, e)
+                     : st;
+    enum st lines = ST_NONE;
+    while (st == ST_OK && (st = packer_next(h->packer, &h->text, e)) == ST_OK) {
+        lines = lines == ST_NONE ? read_partial_lines(r, &h->text, out, e) : lines;
+        if (lines != ST_ERR && h->text.len > PARTIAL_LINE_MAX) {
+            lines = err_set(e, ERR_LIMIT, "a line of it is too long");
+        }
+        st = lines == ST_ERR ? ST_ERR : ST_OK;
+    }
+    return st == ST_NONE ? lines : ST_ERR;
 }
 
 enum st history_part(struct history *h, const void *bytes, size_t len, struct triage **out,
                      struct err *e) {
     struct partial_reader *r = NULL;
     strbuf_reset(&h->text);
-    (void)strbuf_room(&h->text, ZIP_ROOM);
+    (void)strbuf_room(&h->text, PART_ROOM);
+    *out = NULL;
     enum st st = len && bytes ? partial_reader_new(&r, e) : err_set(e, ERR_FORMAT, "it is empty");
-    st = st == ST_OK ? read_members(h, r, bytes, len, out, e) : st;
+    if (st == ST_OK) {
+        st = packed_is_one(bytes, len) ? read_pieces(h, r, bytes, len, out, e)
+                                       : read_members(h, r, bytes, len, out, e);
+        st = st == ST_NONE ? err_set(e, ERR_TRUNCATED, "it ends too early") : st;
+    }
     partial_reader_free(r);
+    if (st != ST_OK) {
+        triage_free(*out);
+        *out = NULL;
+    }
     return st == ST_OK ? ST_OK : err_context(e, "a part of the history is damaged");
 }

@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "history/pack_text.h"
 #include "history/run_history.h"
 #include "history/sql_file.h"
 
@@ -26,6 +27,9 @@ enum history_statement {
     HISTORY_DUMP_DROP,
     HISTORY_DUMP_GET,
     HISTORY_SUMS_GET,
+    HISTORY_SHARED_GET,
+    HISTORY_SHARED_NEWEST,
+    HISTORY_SHARED_PUT,
     HISTORY_STATEMENTS
 };
 
@@ -56,6 +60,12 @@ struct dump_offer {
     struct offered_dump newest; /* the newest dump; none if `worst` is the newest, too */
 };
 
+/* A text against which partials are packed. Zero-initialised = none. */
+struct history_shared {
+    uint32_t number; /* row of the text in the table */
+    struct strbuf text;
+};
+
 struct history {
     char *path; /* malloc'ed */
     struct sql_file *file;
@@ -76,7 +86,10 @@ struct history {
     struct history_counts counts; /* includes what is not committed */
     struct strbuf scratch, text, zip;
     struct strbuf said_rules; /* rules that history_options returns */
-    uint64_t parts_read;      /* history_parts_hash of what the last history_read read; 0 = none */
+    bool sound; /* a run that only reads has found the structure of the file to be sound */
+    struct packer *packer;             /* NULL = not made yet */
+    VEC(struct history_shared) shared; /* those of the table that were needed so far */
+    uint64_t parts_read; /* history_parts_hash of what history_read read last; 0 = nothing */
 };
 
 /* Returns the prepared statement, reset; NULL with the error set. */
@@ -98,10 +111,15 @@ enum st history_fact(struct history *h, const char *name, struct strbuf *out,
                      struct err *e) BASE_MUST_USE;
 enum st history_set_fact(struct history *h, const char *name, const char *value,
                          struct err *e) BASE_MUST_USE;
-/* Appends a triage, not finished, to `zip` as a part of the table: a partial in gzip. h->text is
- * overwritten. */
-enum st history_zip(struct history *h, const struct triage *t, struct strbuf *zip, struct err *e);
-/* Inflates a part of the table and parses it into a triage. */
+/* Appends a triage, not finished, to `zip` as a part of the table: a packed partial. It uses
+ * h->text. */
+enum st history_zip(struct history *h, const struct triage *t, struct strbuf *zip,
+                    struct err *e) BASE_MUST_USE;
+/* Sets `zip` to a triage as a part of the table, and first adds a shared text to the table if the
+ * triage has much more to share than the newest one; for a connection that holds the write lock. */
+enum st history_zip_shared(struct history *h, const struct triage *t, struct strbuf *zip,
+                           struct err *e) BASE_MUST_USE;
+/* Unpacks a part of the table, which may be of any origin, and parses it into a triage. */
 enum st history_part(struct history *h, const void *bytes, size_t len, struct triage **out,
                      struct err *e) BASE_MUST_USE;
 
@@ -153,6 +171,25 @@ void history_drop_offers(struct history *h);
 /* Sets h->text to the text of a dump of the table. ST_ERR: out of memory, or it is damaged. */
 enum st history_dump_text(struct history *h, const void *bytes, size_t len,
                           struct err *e) BASE_MUST_USE;
+
+/* ---- texts that partials share, history_shared.c ---- */
+
+/* The version of the tables from which on they have such texts. */
+enum { HISTORY_SHARED_FROM = 6 };
+/* Makes h->packer. ST_ERR: out of memory. */
+enum st history_packer(struct history *h, struct err *e) BASE_MUST_USE;
+/* Sets *out to the text of a number (0 = none), borrowed until the next call of these functions.
+ * ST_ERR: out of memory, or the table lacks it, or it is damaged. */
+enum st history_shared_text(struct history *h, uint32_t number, const struct history_shared **out,
+                            struct err *e) BASE_MUST_USE;
+/* Sets *out to the newest text, or to none, borrowed as above. */
+enum st history_newest_shared(struct history *h, const struct history_shared **out,
+                              struct err *e) BASE_MUST_USE;
+/* Adds the tables of the partial in h->text as a shared text, if they are much longer than the
+ * newest one. */
+enum st history_share(struct history *h, struct err *e) BASE_MUST_USE;
+/* Forgets the texts that were read; a transaction that may have added one was undone. */
+void history_drop_shared(struct history *h);
 
 /* ---- sums of parts, history_roll.c ---- */
 

@@ -246,7 +246,8 @@ enum st history_save(struct history *h, history_saving save, void *ctx, struct e
     }
     struct sql_file *file = own ? own : h->file;
     sql_set_wait(file, 0);
-    enum st st = !own || is_sound(own, &why) ? sql_begin(file, &why) : ST_ERR;
+    h->sound = h->sound || !own || is_sound(own, &why); /* all of the file is read, so only once */
+    enum st st = h->sound ? sql_begin(file, &why) : ST_ERR;
     if (st == ST_OK) {
         st = save(ctx, h, file, &why);
         st = st == ST_OK ? sql_commit(file, &why) : st;

@@ -132,9 +132,13 @@ static enum st fill_file(const char *path, struct err *e) {
     if (sql_open(&file, path, true, e) != ST_OK) {
         return ST_ERR;
     }
-    /* The write-ahead log is switched on last. A commit without it is in the file or fails; with
-     * it, the close that copies the log to the file would not report a full disk. */
-    enum st st = sql_run(file, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = FULL", e);
+    /* The log comes last: a commit without it is in the file, or fails, while the close that would
+     * copy a log to the file does not tell of a full disk. */
+    /* A kept dump has some 2 kB: a page of 4 KiB holds one, a page of 8 KiB three. */
+    enum st st = sql_run(file,
+                         "PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL;"
+                         " PRAGMA synchronous = FULL",
+                         e);
     st = st == ST_OK ? sql_begin(file, e) : st;
     st = st == ST_OK ? make_tables(file, e) : st;
     st = st == ST_OK ? sql_commit(file, e) : st;
@@ -239,6 +243,9 @@ void history_close(struct history *h) {
     strbuf_release(&h->text);
     strbuf_release(&h->zip);
     strbuf_release(&h->said_rules);
+    history_drop_shared(h);
+    VEC_RELEASE(&h->shared);
+    packer_free(h->packer);
     free(h->path);
     free(h);
 }

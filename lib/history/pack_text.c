@@ -1,0 +1,141 @@
+/* Packs and unpacks with zstd. In front of the one frame of a packed text stands a skippable frame
+ * of four bytes, the number of the text that it was packed against, if there is one. */
+#include "history/pack_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+enum {
+    PACKED_LEVEL = 1,
+    /* Passages are found up to 16 MiB back, which is also the memory that unpacking takes. */
+    PACKED_WINDOW = 24,
+    NUMBER_SIZE = 12 /* size of the skippable frame: magic, length and number */
+};
+/* The first bytes of a frame, and of the skippable frame in front of it with its length. */
+static const unsigned char frame_magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
+static const unsigned char number_magic[8] = {0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0};
+
+/* A text has at most this many bytes, and this many more for each packed byte. */
+static const uint64_t free_bytes = UINT64_C(64) << 20;
+enum { BYTES_PER_BYTE = 1024 };
+
+struct packer {
+    ZSTD_CCtx *to;
+    ZSTD_DCtx *from;
+    ZSTD_inBuffer in;
+    uint64_t left; /* bytes that the text which is unpacked may still have */
+    bool ended;    /* the frame is complete */
+};
+
+enum st packer_new(struct packer **out, struct err *e) {
+    struct packer *p = calloc(1, sizeof *p);
+    if (!p) {
+        return err_nomem(e);
+    }
+    p->to = ZSTD_createCCtx();
+    p->from = ZSTD_createDCtx();
+    if (!p->to || !p->from) {
+        packer_free(p);
+        return err_nomem(e);
+    }
+    (void)ZSTD_CCtx_setParameter(p->to, ZSTD_c_compressionLevel, PACKED_LEVEL);
+    (void)ZSTD_CCtx_setParameter(p->to, ZSTD_c_windowLog, PACKED_WINDOW);
+    (void)ZSTD_CCtx_setParameter(p->to, ZSTD_c_enableLongDistanceMatching, 1);
+    (void)ZSTD_CCtx_setParameter(p->to, ZSTD_c_checksumFlag, 1);
+    (void)ZSTD_DCtx_setParameter(p->from, ZSTD_d_windowLogMax, PACKED_WINDOW);
+    *out = p;
+    return ST_OK;
+}
+
+void packer_free(struct packer *p) {
+    if (p) {
+        ZSTD_freeCCtx(p->to);
+        ZSTD_freeDCtx(p->from);
+        free(p);
+    }
+}
+
+static bool has_number(const void *bytes, size_t len) {
+    return len >= NUMBER_SIZE && memcmp(bytes, number_magic, sizeof number_magic) == 0;
+}
+
+bool packed_is_one(const void *bytes, size_t len) {
+    return has_number(bytes, len) ||
+           (len >= sizeof frame_magic && memcmp(bytes, frame_magic, sizeof frame_magic) == 0);
+}
+
+uint32_t packed_number(const void *bytes, size_t len) {
+    uint32_t number = 0;
+    if (has_number(bytes, len)) {
+        const unsigned char *at = (const unsigned char *)bytes + sizeof number_magic;
+        for (size_t i = 0; i < sizeof number; i++) {
+            number |= (uint32_t)at[i] << 8 * i;
+        }
+    }
+    return number;
+}
+
+static void put_number(uint32_t number, struct strbuf *out) {
+    strbuf_add(out, number_magic, sizeof number_magic);
+    for (size_t i = 0; i < sizeof number; i++) {
+        strbuf_addc(out, (char)(number >> 8 * i & 0xff));
+    }
+}
+
+enum st packer_pack(struct packer *p, uint32_t number, const void *shared, size_t shared_len,
+                    const void *bytes, size_t len, struct strbuf *out, struct err *e) {
+    if (shared_len) {
+        put_number(number, out);
+    }
+    size_t most = ZSTD_compressBound(len);
+    char *room = ZSTD_isError(most) ? NULL : strbuf_room(out, most);
+    if (!room || ZSTD_isError(ZSTD_CCtx_refPrefix(p->to, shared, shared_len))) {
+        return err_nomem(e);
+    }
+    size_t got = ZSTD_compress2(p->to, room, most, bytes, len);
+    if (ZSTD_isError(got)) {
+        return err_nomem(e);
+    }
+    strbuf_took(out, got);
+    return strbuf_check(out, e);
+}
+
+enum st packer_open(struct packer *p, const void *shared, size_t shared_len, const void *bytes,
+                    size_t len, struct err *e) {
+    size_t from = has_number(bytes, len) ? NUMBER_SIZE : 0;
+    p->in = (ZSTD_inBuffer){bytes, len, from};
+    p->left = free_bytes + (uint64_t)len * BYTES_PER_BYTE;
+    p->ended = false;
+    return ZSTD_isError(ZSTD_DCtx_reset(p->from, ZSTD_reset_session_only)) ||
+                   ZSTD_isError(ZSTD_DCtx_refPrefix(p->from, shared, shared_len))
+               ? err_nomem(e)
+               : ST_OK;
+}
+
+enum st packer_next(struct packer *p, struct strbuf *out, struct err *e) {
+    if (p->ended) {
+        return p->in.pos == p->in.size ? ST_NONE : err_set(e, ERR_FORMAT, "bytes after its end");
+    }
+    char *room = strbuf_room(out, PACKED_PIECE);
+    if (!room) {
+        return err_nomem(e);
+    }
+    ZSTD_outBuffer to = {room, PACKED_PIECE, 0};
+    size_t more = ZSTD_decompressStream(p->from, &to, &p->in);
+    if (ZSTD_isError(more)) {
+        return ZSTD_getErrorCode(more) == ZSTD_error_memory_allocation
+                   ? err_nomem(e)
+                   : err_set(e, ERR_FORMAT, "bad zstd stream: %s", ZSTD_getErrorName(more));
+    }
+    if (to.pos > p->left) {
+        return err_set(e, ERR_LIMIT, "it is too large");
+    }
+    p->left -= to.pos;
+    p->ended = more == 0;
+    strbuf_took(out, to.pos);
+    return p->ended || to.pos || p->in.pos < p->in.size
+               ? strbuf_check(out, e)
+               : err_set(e, ERR_TRUNCATED, "it ends too early");
+}

@@ -40,7 +40,7 @@ PRELOAD_LDFLAGS := -Wl,--version-script=lib/recorder/preload/preload.map -Wl,--g
 $(foreach f,$(filter-out unwind_test,$(notdir $(basename $(rec_tests)))),$(eval REC_CFLAGS_$(f) += -Ilib $$(DEP_CFLAGS)))
 # An app carries all of it, so small counts more than fast: but for what runs on the app's own threads, what it waits for while it is
 # sampled, and the walk of each sample.
-rec_fast := hooks inbox loop loop_finder finder_log signal_linux copy_linux unwind fp_walk
+rec_fast := hooks inbox loop loop_finder finder_log finder_rivals signal_linux copy_linux unwind fp_walk
 $(foreach f,$(filter-out $(rec_fast),$(notdir $(basename $(filter-out $(not_src),$(wildcard lib/recorder/*.c lib/recorder/*/*.c))))),$(eval REC_CFLAGS_$(f) += $(if $(filter 1,$(DEBUG)),,-Os)))
 # The functions that a thread waits in save its frame pointer in a frame that sp leads to (adapter_wait.h), where the compiler lets them.
 $(foreach f,$(if $(SAN)$(filter 1,$(DEBUG)),,adapter_poll adapter_epoll_linux adapter_glib_linux preload_waits),\

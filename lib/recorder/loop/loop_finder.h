@@ -61,8 +61,8 @@ struct finder_object {
     enum finder_kind kind;
     uint64_t id;
     uint64_t set[FINDER_SET_WORDS];
-    /* lowest: the lowest descriptor of the set; file: a number, such as a socket's inode, that
-     * differs from that of an earlier file with the same descriptor; 0 = not known. */
+    /* lowest: the lowest descriptor of the set; file: a number, such as a socket's inode, that no
+     * other file has; 0 = not known. */
     uint32_t lowest;
     uint64_t file;
 };
@@ -105,6 +105,8 @@ struct finder_candidate {
     uint64_t outer_depth;  /* a depth shallower than `depth`, at which the candidate waited
                               outer_waits times in a row */
     uint64_t outer_waits;
+    uint64_t returns; /* number of times that the believed loop waited between two waits of the
+                         candidate */
     uint64_t streak,
         epoch;          /* streak: number of waits since the believed loop's wait number `epoch` */
     uint64_t streak_ns; /* ns that the waits of the streak took, without one that continues */
@@ -200,8 +202,9 @@ bool finder_is_young(const struct loop_finder *f, uint64_t now_ns);
  * no loop is believed.
  */
 uint64_t finder_young_until(const struct loop_finder *f, uint64_t now_ns);
-/* Does the finder need finder_object.file, as no loop is believed or the loop is in doubt? */
-bool finder_wants_file(const struct loop_finder *f);
+/* Does the finder need the file of a wait's object, because no loop is believed, the loop is in
+ * doubt, or its descriptors are others? */
+bool finder_wants_file(const struct loop_finder *f, const struct finder_object *object);
 
 /* Are both one epoll instance or condition variable, sets that have a descriptor in common, or both
  * signals? */

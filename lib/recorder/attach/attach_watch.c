@@ -119,7 +119,10 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
             0; /* the depth of a coroutine's stack is 0, which counts as deeper than any other */
     }
     wait.blocking = wait_call_blocks(call, args, read_wait_memory, &memory);
-    wait_object_read(call, args, read_wait_memory, &memory, &wait.object);
+    if (wait_object_read(call, args, read_wait_memory, &memory, &wait.object) &&
+        wait.object.kind == FINDER_SET && finder_wants_file(&w->edges.finder, &wait.object)) {
+        wait.object.file = remote_process_inode(w->thread.process, wait.object.lowest);
+    }
     wait_edges_enter(&w->edges, &wait, at_ns);
     w->rests = false;
     w->idle_call = (struct proc_syscall){0};

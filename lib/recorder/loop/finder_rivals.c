@@ -4,7 +4,8 @@
 enum {
     /* bytes of stack by which the depths of siblings, which are functions with one caller, may
      * differ */
-    SIBLING_BYTES = 512
+    SIBLING_BYTES = 512,
+    HANDLER_RETURNS = 8 /* number of times that the loop waited between two waits of a handler */
 };
 
 bool rivals_are_siblings(const struct finder_candidate *a, const struct finder_candidate *b) {
@@ -32,8 +33,14 @@ const struct finder_candidate *rivals_loop(const struct loop_finder *f,
 }
 
 bool rival_is_contested(const struct finder_candidate *c, const struct finder_candidate *loop) {
-    return rival_is_weak(c) == rival_is_weak(loop) && c->first_ns > loop->first_ns &&
-           loop->latest_ns > c->first_ns && loop->waited_ns / RIVAL_CLEARLY_MORE >= c->waited_ns;
+    return rival_is_weak(c) == rival_is_weak(loop) && c->depth > loop->depth &&
+           c->first_ns > loop->first_ns && loop->latest_ns > c->first_ns &&
+           loop->waited_ns / RIVAL_CLEARLY_MORE >= c->waited_ns;
+}
+
+bool rival_is_handlers(const struct finder_candidate *c, const struct finder_candidate *loop) {
+    return rival_is_contested(c, loop) && c->returns >= HANDLER_RETURNS &&
+           (c->handlers || loop->waited_ns / RIVAL_LONGER_EACH >= c->waited_ns);
 }
 
 bool rivals_wait_for_replies(const struct finder_candidate *loop,

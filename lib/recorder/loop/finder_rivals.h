@@ -43,6 +43,10 @@ const struct finder_candidate *rivals_loop(const struct loop_finder *f,
  * handlers wait by another function that needs less stack. */
 bool rival_is_contested(const struct finder_candidate *c, const struct finder_candidate *loop);
 
+/* Does c, which is contested, wait so often after the loop, and so shortly, that its waits are a
+ * handler's? Once they were (c->handlers), being contested is enough. */
+bool rival_is_handlers(const struct finder_candidate *c, const struct finder_candidate *loop);
+
 /* Are the waits of `loop` short compared with the waits of c since the last wait of `loop`? */
 bool rivals_wait_for_replies(const struct finder_candidate *loop, const struct finder_candidate *c);
 

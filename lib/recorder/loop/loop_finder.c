@@ -268,6 +268,7 @@ static enum finder_verdict judge_elsewhere(struct loop_finder *f, struct finder_
                                            const struct finder_wait *wait, uint64_t now_ns) {
     const struct finder_candidate *loop = finder_loop(f);
     count_streak(c, loop);
+    c->handlers = rival_is_handlers(c, loop);
     if (rival_is_weak(c) && !rival_is_weak(loop)) {
         if (has_succeeded(c, loop, now_ns)) {
             believe(f, c, now_ns);
@@ -277,7 +278,7 @@ static enum finder_verdict judge_elsewhere(struct loop_finder *f, struct finder_
     } else if ((rival_is_weak(loop) && !rival_is_weak(c)) || wait->depth > loop->depth) {
         if (qualifies(f, c, now_ns) && !rival_is_contested(c, loop)) {
             believe(f, c, now_ns);
-        } else if (wait->depth > loop->depth) {
+        } else if (wait->depth > loop->depth && !c->handlers) {
             begin_doubt(f, now_ns);
         }
     } else if (has_outlasted(c, loop, now_ns)) {
@@ -299,6 +300,7 @@ static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
         return;
     }
     count_streak(c, loop);
+    c->handlers = rival_is_handlers(c, loop);
     if (rival_is_weak(c) && !rival_is_weak(loop)) {
         if (has_succeeded(c, loop, now_ns)) {
             believe(f, c, now_ns);
@@ -307,7 +309,9 @@ static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
         judge_peer(f, c, now_ns);
     } else if (wait->depth > loop->depth) {
         f->doubt_streak = 0;
-        if (qualifies(f, c, now_ns) && !rival_is_contested(c, loop)) {
+        if (c->handlers) {
+            believe(f, &f->candidates[f->believed - 1], now_ns);
+        } else if (qualifies(f, c, now_ns) && !rival_is_contested(c, loop)) {
             believe(f, c, now_ns);
         }
     }
@@ -398,6 +402,15 @@ static void count_wait(struct finder_candidate *c, uint64_t depth) {
     }
 }
 
+/* Keeps the object of c's latest wait, and what is known of its file. */
+static void keep_object(struct finder_candidate *c, const struct finder_object *object) {
+    uint64_t file = c->object.lowest == object->lowest ? c->object.file : 0;
+    if (!object->unread) {
+        c->object = *object;
+        c->object.file = object->file != 0 ? object->file : file;
+    }
+}
+
 enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait *wait,
                                  uint64_t now_ns) {
     f->open = 0;
@@ -414,9 +427,7 @@ enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait
     if (c->all_waits == 0) {
         c->first_ns = c->span_ns = now_ns;
     }
-    uint64_t file = c->object.lowest == wait->object.lowest ? c->object.file : 0;
-    c->object = wait->object;
-    c->object.file = c->object.file != 0 ? c->object.file : file;
+    keep_object(c, &wait->object);
     look_for_calm(c, now_ns);
     count_wait(c, wait->depth);
     enum finder_verdict verdict = judge_blocking(f, c, wait, now_ns);
@@ -474,7 +485,8 @@ static bool is_uncertain_at_end(const struct loop_finder *f, const struct finder
         const struct finder_candidate *other = &f->candidates[i];
         if (other != c && !other->refused && other->waits >= FINISH_QUALIFIES &&
             ((rivals_are_peers(c, other) && rivals_loop(f, c, other) != c) ||
-             (c->depth > other->depth && rival_is_contested(c, other)))) {
+             rival_is_contested(c, other) ||
+             (rival_is_contested(other, c) && !rival_is_handlers(other, c)))) {
             return true;
         }
     }

@@ -64,6 +64,7 @@ struct finder_object {
     /* lowest: the lowest descriptor of the set; file: a number, such as a socket's inode, that no
      * other file has; 0 = not known. */
     uint32_t lowest;
+    bool unread; /* the set could not be read, and has all descriptors */
     uint64_t file;
 };
 
@@ -122,6 +123,8 @@ struct finder_candidate {
     uint64_t span_waits, span_waited_ns; /* all_waits and waited_ns at span_ns */
     uint64_t latest_ns;                  /* time at which the latest wait began or ended */
     uint64_t left_ns; /* latest_ns at the time when another candidate was believed in its place */
+    bool handlers;    /* the candidate's waits, though shallower than the believed loop's, are a
+                         handler's (rival_is_handlers) */
     bool calm;        /* in some span the candidate idled for three quarters of the time */
     bool trusted;     /* the candidate was believed before */
     bool refused;     /* the candidate's place is not allowed for a loop */

@@ -41,8 +41,8 @@ void finder_init(struct loop_finder *f, uint64_t threshold_ns,
 
 /* Is the wait one of the candidate's? A function may wait for the same object at several places. */
 static bool is_wait_of(const struct finder_candidate *c, const struct finder_wait *wait) {
-    if (c->refused) {
-        return c->place == wait->place;
+    if (c->refused || c->object.unread || wait->object.unread) {
+        return c->place == wait->place && (c->refused || wait->depth == c->depth);
     }
     return wait->depth == c->depth && (c->place == wait->place || wait->depth != 0) &&
            finder_same_object(&c->object, &wait->object);

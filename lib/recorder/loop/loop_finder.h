@@ -11,6 +11,8 @@
  *     same depth and object, other place     idle: a loop may wait at several places
  *     the same, with a timeout of 0          another turn, but only at the loop's own depth
  *     same place, deeper, other object       part of the turn: a nested loop for one reply
+ *     same place and depth, other set        part of the turn, once it is known which of both is
+ *                                            the loop (finder_rivals.h); doubt until then
  *     any other place                        part of the turn
  *
  * Belief changes. A wait that is shallower than the believed loop raises doubt, until one of the

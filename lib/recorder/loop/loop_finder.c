@@ -250,7 +250,8 @@ static bool is_one_of_many(const struct loop_finder *f, const struct finder_cand
 static void judge_peer(struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns) {
     struct finder_candidate *loop = &f->candidates[f->believed - 1];
     const struct finder_candidate *of_both = rivals_loop(f, c, loop);
-    if (has_outlasted(c, loop, now_ns) && !is_one_of_many(f, c)) {
+    bool enough = !f->repeats || now_ns - loop->latest_ns >= ABSENT_NS;
+    if (enough && has_outlasted(c, loop, now_ns) && !is_one_of_many(f, c)) {
         believe(f, c, now_ns);
     } else if (rival_comes_between(c) && of_both != NULL) {
         if (f->doubt || of_both == c) {

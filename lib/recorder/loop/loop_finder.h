@@ -143,6 +143,7 @@ struct loop_finder {
     struct finder_run runs[FINDER_RUNS]; /* runs since log_ns, by time */
     uint32_t run_count;
     uint64_t log_ns;   /* time since which the log is complete; 0 = the thread's start */
+    bool repeats;      /* a long wait may be told as several, so their number says little */
     uint64_t quiet_ns; /* waits with pauses shorter than this, in ns, are joined to one run */
     uint32_t believed; /* index of the believed candidate, + 1; 0 = none */
     uint64_t believed_ns;

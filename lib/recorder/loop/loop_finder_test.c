@@ -343,6 +343,17 @@ static void peers_that_wait_as_long_as_each_other_are_in_doubt_until_the_end(voi
     assert_true(d.now - d.idle[d.idle_count - 1].end_ns > 5000 * MS);
 }
 
+/* A thread that is watched by samples. */
+static void one_long_wait_that_is_told_as_several_is_no_other_loop(void **state) {
+    (void)state;
+    struct driver d = driver();
+    d.finder.repeats = true;
+    waits(&d, 9, LOOP, SHALLOW, set_of(3, 3, 0));
+    waits(&d, 9, LOOP, SHALLOW, set_of(5, 5, 0));
+    assert_int_equal(d.found, 1);
+    assert_true(d.finder.doubt);
+}
+
 /* As Python's select, which needs much stack, and the waits of its sockets. */
 static void shallower_wait_after_each_of_the_loops_does_not_replace_it(void **state) {
     (void)state;
@@ -739,6 +750,7 @@ int main(void) {
         cmocka_unit_test(other_descriptors_each_turn_never_make_a_stall),
         cmocka_unit_test(wait_for_other_descriptors_by_the_loops_call_is_part_of_the_turn),
         cmocka_unit_test(peers_that_wait_as_long_as_each_other_are_in_doubt_until_the_end),
+        cmocka_unit_test(one_long_wait_that_is_told_as_several_is_no_other_loop),
         cmocka_unit_test(shallower_wait_after_each_of_the_loops_does_not_replace_it),
         cmocka_unit_test(handler_that_polls_does_not_replace_the_loop),
         cmocka_unit_test(poll_that_does_not_wait_is_a_turn_at_the_loops_own_depth_only),

@@ -86,7 +86,6 @@ struct monitor_totals {
     uint64_t now_ns;            /* time at which the counts were taken, on the recorder's clock */
     struct rec_watched watched; /* watched time; if finding.goes_on is set, only that of threads
                                    whose loop_at is known */
-    bool doubt;                 /* not used: always false */
 };
 struct monitor_totals monitor_totals(struct stallrec *rec);
 

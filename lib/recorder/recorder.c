@@ -143,6 +143,8 @@ static enum stallrec_error recorder_prepare(struct stallrec *rec) {
     clear_loop(l);
     rec->launched = atomic_load(&launched);
     rec->cpu_permille = -1;
+    uint64_t cpu_ns = rec_platform_process_cpu_ns();
+    rec->busy_ns = cpu_ns != UINT64_MAX ? cpu_ns : 0;
     rec->busy_at = stallrec_clock_ns();
     rec_context_begin(&rec->context, rec->busy_at);
     table.context = &rec->context;

@@ -26,7 +26,6 @@ struct attach_loop {
     void *core_memory;
     struct rec_spool *spool;
     uint64_t told_ns;          /* time of the latest event that was passed to the core */
-    uint64_t looked_ns;        /* not used: always 0 */
     uint64_t named_place;      /* the place that loop_at names */
     char loop_at[ATTACH_TEXT]; /* "": no loop is known */
     enum finder_kind loop_kind;

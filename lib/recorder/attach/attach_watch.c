@@ -60,6 +60,7 @@ struct wait_memory {
     const struct attach_watch *watch;
     const struct cfi_stack *stack;
     bool goes_on;
+    bool over; /* the wait has ended, and memory that is not in `stack` may be another's by now */
 };
 
 static bool read_wait_memory(void *arg, uint64_t address, void *to, size_t size) {
@@ -71,7 +72,15 @@ static bool read_wait_memory(void *arg, uint64_t address, void *to, size_t size)
         return true;
     }
     bool on_stack = address >= stack->lo && address - stack->lo < STACK_SPAN;
-    return (m->goes_on || !on_stack) && remote_read(m->watch->thread.process, address, to, size);
+    return (m->goes_on || !(on_stack || m->over)) &&
+           remote_read(m->watch->thread.process, address, to, size);
+}
+
+/* Has the wait whose start was read last ended? Behind its record is that of the sleep, if sleeps
+ * are recorded, and then that of its end. */
+static bool is_over(struct attach_watch *w) {
+    uint32_t records = w->sleeps_on ? 2 : 1;
+    return perf_ring_behind(&w->events.edges, records) == records;
 }
 
 /* Does the function wait for a condition variable? The same system call is also used to wait for
@@ -99,7 +108,7 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
                         const uint64_t args[6], const struct cfi_registers *regs,
                         const struct cfi_stack *stack, bool goes_on, uint64_t at_ns) {
     struct finder_wait wait = {.place = regs->value[CFI_PC], .depth = regs->value[CFI_SP]};
-    struct wait_memory memory = {w, stack, goes_on};
+    struct wait_memory memory = {w, stack, goes_on, !goes_on && is_over(w)};
     bool condition = call->on == WAIT_ON_CONDITION;
     struct remote_call caller;
     if (wait_call_is_other(call, args) || (condition && w->budget.no_conditions)) {
@@ -119,7 +128,10 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
             0; /* the depth of a coroutine's stack is 0, which counts as deeper than any other */
     }
     wait.blocking = wait_call_blocks(call, args, read_wait_memory, &memory);
-    wait_object_read(call, args, read_wait_memory, &memory, &wait.object);
+    if (wait_object_read(call, args, read_wait_memory, &memory, &wait.object) &&
+        wait.object.kind == FINDER_SET && finder_wants_file(&w->edges.finder, &wait.object)) {
+        wait.object.file = remote_process_inode(w->thread.process, wait.object.lowest);
+    }
     wait_edges_enter(&w->edges, &wait, at_ns);
     w->rests = false;
     w->idle_call = (struct proc_syscall){0};

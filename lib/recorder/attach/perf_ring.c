@@ -81,3 +81,22 @@ bool perf_ring_take(struct perf_ring *ring, const struct perf_layouts *layouts,
     }
     return found;
 }
+
+uint32_t perf_ring_behind(struct perf_ring *ring, uint32_t max) {
+    const struct perf_event_mmap_page *control = (const void *)ring->map;
+    uint64_t head = __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE), at = ring->tail;
+    uint32_t count = 0;
+    while (count < max && head - at >= PERF_RECORD_HEADER && head - at <= ring->data_size) {
+        uint8_t header[PERF_RECORD_HEADER];
+        for (size_t i = 0; i < sizeof header; i++) {
+            header[i] = ring->map[ring->map_size - ring->data_size + (at + i) % ring->data_size];
+        }
+        size_t size = perf_record_size(header);
+        if (size == 0) {
+            break;
+        }
+        at += size;
+        count++;
+    }
+    return count;
+}

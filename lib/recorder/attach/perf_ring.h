@@ -27,4 +27,7 @@ void perf_ring_close(struct perf_ring *ring);
 bool perf_ring_take(struct perf_ring *ring, const struct perf_layouts *layouts,
                     struct perf_record *out);
 
+/* Returns the number of records behind the one that was taken last, at most `max`. */
+uint32_t perf_ring_behind(struct perf_ring *ring, uint32_t max);
+
 #endif

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -66,6 +67,14 @@ int remote_thread_file(const struct remote_process *process, pid_t tid, const ch
     char path[64];
     snprintf(path, sizeof path, "task/%d/%s", (int)tid, name);
     return remote_process_file(process, path);
+}
+
+uint64_t remote_process_inode(const struct remote_process *process, uint32_t descriptor) {
+    char name[32];
+    struct stat sb;
+    snprintf(name, sizeof name, "fd/%u", (unsigned)descriptor);
+    bool known = fstatat(process->folder, name, &sb, 0) == 0 && (sb.st_mode & S_IFMT) != 0;
+    return known ? (uint64_t)sb.st_ino : 0;
 }
 
 size_t remote_text(int fd, char *text, size_t room) {

@@ -29,6 +29,7 @@ void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
     *e = (struct wait_edges){
         .tell = tell, .tell_ctx = tell_ctx, .sampled = sampled, .begin_ns = at_ns};
     finder_init(&e->finder, threshold_ns, places->allowed, places->ctx);
+    e->finder.repeats = sampled;
     doubt(e, at_ns);
 }
 

@@ -10,6 +10,7 @@ enum { SET_MAX = 1024, DESCRIPTOR_MAX = 1 << 20 };
 static void take_any(struct finder_object *out) {
     memset(out->set, 0xff, sizeof out->set);
     out->lowest = 0;
+    out->unread = true;
 }
 
 static void add_descriptor(struct finder_object *out, uint32_t descriptor, bool *any) {
@@ -69,7 +70,7 @@ static bool read_select(const uint64_t args[6], wait_read_fn *read, void *arg,
     return any;
 }
 
-void wait_object_read(const struct wait_call *call, const uint64_t args[6], wait_read_fn *read,
+bool wait_object_read(const struct wait_call *call, const uint64_t args[6], wait_read_fn *read,
                       void *arg, struct finder_object *out) {
     *out = (struct finder_object){.kind = FINDER_SET};
     bool ok = true;
@@ -95,4 +96,5 @@ void wait_object_read(const struct wait_call *call, const uint64_t args[6], wait
     if (!ok) {
         take_any(out);
     }
+    return ok;
 }

@@ -111,12 +111,14 @@ static void a_preset_sets_values_and_leaves_the_apps_own(void **state) {
     config.threshold_ms = 1;
     config.app_id = "app";
     config.flags = STALLREC_PLAIN_JSON;
+    config.file_mode = 0640;
     assert_int_equal(stallrec_config_preset(&config, "no such"), STALLREC_ERR_PRESET);
     assert_int_equal(config.threshold_ms, 1);
     assert_int_equal(stallrec_config_preset(&config, "default"), STALLREC_OK);
     assert_int_equal(config.threshold_ms, 250);
     assert_string_equal(config.app_id, "app");
     assert_int_equal(config.flags, STALLREC_PLAIN_JSON);
+    assert_int_equal(config.file_mode, 0640);
     assert_int_equal(config.size, sizeof config);
 }
 

@@ -271,6 +271,7 @@ static void apply(struct stallrec_config *config, const struct preset *preset) {
     values.app_build = full.app_build;
     values.user = full.user;
     values.flags = full.flags;
+    values.file_mode = full.file_mode;
     values.signal_number = full.signal_number;
     values.callbacks = full.callbacks;
     values.user_data = full.user_data;

@@ -52,7 +52,8 @@ static bool is_told(const struct loop_finder *f, const struct finder_run *run, u
     const struct finder_candidate *loop = finder_loop(f), *c = &f->candidates[run->candidate];
     bool modal = loop != NULL && c->place == loop->place && c->depth < loop->depth && !c->refused &&
                  c->waited_ns >= MODAL_WAITS_NS && finder_same_object(&c->object, &loop->object);
-    return (run->candidate + 1 == f->believed || modal) && run->idle.begin_ns >= from_ns;
+    return (run->candidate + 1 == f->believed || modal) &&
+           (run->idle.begin_ns >= from_ns || run->idle.end_ns > from_ns);
 }
 
 uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, uint32_t max,
@@ -68,17 +69,18 @@ uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, u
         if (!is_told(f, &f->runs[i], *from_ns)) {
             continue;
         }
-        const struct finder_interval *idle = &f->runs[i].idle;
+        struct finder_interval idle = f->runs[i].idle;
+        idle.begin_ns = idle.begin_ns > *from_ns ? idle.begin_ns : *from_ns;
         if (left_out > 0) {
             left_out--;
-            *from_ns = idle->end_ns > *from_ns ? idle->end_ns : *from_ns;
+            *from_ns = idle.end_ns > *from_ns ? idle.end_ns : *from_ns;
         } else if (count > 0 &&
                    /* this run lies within that of a modal loop */
-                   idle->begin_ns <= out[count - 1].end_ns) {
+                   idle.begin_ns <= out[count - 1].end_ns) {
             uint64_t end_ns = out[count - 1].end_ns;
-            out[count - 1].end_ns = idle->end_ns > end_ns ? idle->end_ns : end_ns;
+            out[count - 1].end_ns = idle.end_ns > end_ns ? idle.end_ns : end_ns;
         } else {
-            out[count++] = *idle;
+            out[count++] = idle;
         }
     }
     return count;

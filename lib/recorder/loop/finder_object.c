@@ -2,8 +2,11 @@
 #include "loop/loop_finder.h"
 
 /* Do two sets have a descriptor in common? The lowest descriptor does not count if it now refers
- * to another file. */
+ * to another file, but does if it refers to the same file as the other set's. */
 static bool sets_share(const struct finder_object *a, const struct finder_object *b) {
+    if (a->file != 0 && a->file == b->file) {
+        return true;
+    }
     bool replaced = a->file != 0 && b->file != 0 && a->lowest == b->lowest && a->file != b->file;
     for (uint32_t i = 0; i < FINDER_SET_WORDS; i++) {
         uint64_t common = a->set[i] & b->set[i];

@@ -5,21 +5,16 @@
 #include <string.h>
 
 #include "loop/finder_log.h"
+#include "loop/finder_rivals.h"
 
 enum {
-    /* bytes of stack by which the depths of siblings, which are functions with one caller, may
-     * differ */
-    SIBLING_BYTES = 512,
     DEEPER_STREAK = 8, /* number of waits that a deeper place needs at least to replace a loop */
     DEEPER_OFTEN = 16, /* number of waits after which a place replaces a loop that has not waited
                           for ABSENT_NS */
-    CLEARLY_MORE = 2,  /* factor by which one candidate must have waited longer than the other for
-                          that to decide */
     FINISH_QUALIFIES =
         2, /* number of waits that qualify a candidate at the end, when no more waits come */
     RETURN_STREAK = 8, /* number of waits of the believed loop that end a doubt */
-    LONGER_EACH = 8, /* factor by which each wait of a loop is longer than each wait for a reply */
-    LONGER_ALL = 4,  /* factor by which all waits of a loop are longer than all waits for replies */
+    LONGER_ALL = 4, /* factor by which all waits of a loop are longer than all waits for replies */
     FIRST_OFTEN = 128 /* number of waits, of any length, that suffices for the first belief */
 };
 
@@ -45,29 +40,20 @@ void finder_init(struct loop_finder *f, uint64_t threshold_ns,
 
 /* ---- candidates ---- */
 
-static bool is_weak(const struct finder_candidate *c) {
-    return c->object.kind == FINDER_CONDITION || c->object.kind == FINDER_SIGNALS;
-}
-
 /* Is the wait one of the candidate's? A function may wait for the same object at several places. */
 static bool is_wait_of(const struct finder_candidate *c, const struct finder_wait *wait) {
-    if (c->refused) {
-        return c->place == wait->place;
+    if (c->refused || c->object.unread || wait->object.unread) {
+        return c->place == wait->place && (c->refused || wait->depth == c->depth);
     }
     return wait->depth == c->depth && (c->place == wait->place || wait->depth != 0) &&
            finder_same_object(&c->object, &wait->object);
 }
 
 /* Is the wait one of the believed loop's? At another depth it is a modal loop's if it has the same
- * object. A loop may replace all of its descriptors between two turns, so at its own depth the
- * sets are not compared. */
+ * object. */
 static bool is_wait_of_loop(const struct finder_candidate *loop, const struct finder_wait *wait) {
-    if (loop->place != wait->place) {
-        return is_wait_of(loop, wait);
-    }
-    return finder_same_object(&loop->object, &wait->object) ||
-           (wait->depth == loop->latest_depth && loop->object.kind == FINDER_SET &&
-            wait->object.kind == FINDER_SET);
+    return is_wait_of(loop, wait) || (!loop->refused && loop->place == wait->place &&
+                                      finder_same_object(&loop->object, &wait->object));
 }
 
 static struct finder_candidate *finder_match(struct loop_finder *f,
@@ -127,31 +113,17 @@ uint64_t finder_young_until(const struct loop_finder *f, uint64_t now_ns) {
     return f->believed != 0 && finder_is_young(f, now_ns) ? f->believed_ns + FINDER_YOUNG_NS : 0;
 }
 
-bool finder_wants_file(const struct loop_finder *f) {
-    return f->believed == 0 || f->doubt;
-}
-
-/* Do both candidates wait at about the same depth, as successive loops do, and on different
- * objects? A candidate that waits for a part of the other's object is a library that the other
- * serves. The depths of two coroutines' stacks are not known. */
-static bool are_siblings(const struct finder_candidate *a, const struct finder_candidate *b) {
-    uint64_t apart = a->depth > b->depth ? a->depth - b->depth : b->depth - a->depth;
-    return apart <= SIBLING_BYTES && a->depth != 0 && !finder_same_object(&a->object, &b->object);
-}
-
-/* Are the waits of `loop` short compared with the waits of c since the last wait of `loop`? */
-static bool waits_for_replies(const struct finder_candidate *loop,
-                              const struct finder_candidate *c) {
-    uint64_t each_ns = loop->waited_ns / (loop->all_waits + 1);
-    return c->streak_ns / (c->streak + 1) >= LONGER_EACH * each_ns;
+bool finder_wants_file(const struct loop_finder *f, const struct finder_object *object) {
+    const struct finder_candidate *loop = finder_loop(f);
+    return loop == NULL || f->doubt || !finder_same_object(&loop->object, object);
 }
 
 /* Does c, believed in place of `loop`, show that `loop` never was the loop? */
 static bool disproves(const struct finder_candidate *c, const struct finder_candidate *loop) {
-    if (is_weak(c) != is_weak(loop)) {
-        return is_weak(loop) || waits_for_replies(loop, c);
+    if (rival_is_weak(c) != rival_is_weak(loop)) {
+        return rival_is_weak(loop) || rivals_wait_for_replies(loop, c);
     }
-    return c->depth > loop->depth && !are_siblings(c, loop);
+    return c->depth > loop->depth && !rivals_are_siblings(c, loop);
 }
 
 static void believe(struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns) {
@@ -162,7 +134,7 @@ static void believe(struct loop_finder *f, struct finder_candidate *c, uint64_t 
         f->past = REC_PAST_ANEW;
     } else if (c != loop && c->trusted) {
         /* c was the loop before `loop`, and the waits of `loop` were part of one of c's turns */
-        f->from_ns = is_weak(loop) ? c->left_ns : c->latest_ns;
+        f->from_ns = rival_is_weak(loop) ? c->left_ns : c->latest_ns;
     } else if (c != loop && disproves(c, loop)) {
         f->past = finder_is_young(f, now_ns) ? REC_PAST_ANEW : REC_PAST_GIVEN_UP;
     }
@@ -191,6 +163,7 @@ static void begin_doubt(struct loop_finder *f, uint64_t now_ns) {
 /* Counts a wait of c since the believed loop's last wait. */
 static void count_streak(struct finder_candidate *c, const struct finder_candidate *loop) {
     if (c->epoch != loop->all_waits) {
+        c->returns += c->streak > 0;
         c->epoch = loop->all_waits;
         c->streak = c->streak_ns = 0;
     }
@@ -200,18 +173,22 @@ static void count_streak(struct finder_candidate *c, const struct finder_candida
 /* Does c, which waits on a condition variable, replace a loop on descriptors? */
 static bool has_succeeded(const struct finder_candidate *c, const struct finder_candidate *loop,
                           uint64_t now_ns) {
-    return (c->streak >= DEEPER_STREAK && waits_for_replies(loop, c) &&
+    return (c->streak >= DEEPER_STREAK && rivals_wait_for_replies(loop, c) &&
             c->streak_ns / LONGER_ALL >= loop->waited_ns) ||
            (c->streak >= DEEPER_OFTEN && now_ns - loop->latest_ns >= ABSENT_NS);
 }
 
-/* Has c, which waits deeper, waited often enough while the believed loop did not wait? */
+/* Has c, which waits deeper, waited often enough while the believed loop did not wait? One that has
+ * waited within the loop's turns before has to wait for longer. */
 static bool has_outlasted(const struct finder_candidate *c, const struct finder_candidate *loop,
                           uint64_t now_ns) {
-    if (are_siblings(c, loop)) {
+    bool within_turns = rival_comes_between(c);
+    if ((rivals_are_siblings(c, loop) || rivals_are_peers(c, loop)) && !within_turns &&
+        !rival_polls(c, loop)) {
         return c->streak >= FINDER_QUALIFIES;
     }
-    return (c->streak >= DEEPER_STREAK && c->streak >= 2 * loop->waits) ||
+    return (c->streak >= DEEPER_STREAK && c->streak >= 2 * loop->waits && !within_turns &&
+            c->streak_ns >= loop->waited_ns) ||
            (c->streak >= DEEPER_OFTEN && now_ns - loop->latest_ns >= ABSENT_NS);
 }
 
@@ -240,19 +217,53 @@ static bool idles_beside(const struct finder_candidate *c, const struct finder_c
         return true;
     }
     return c->streak >= FINDER_QUALIFIES &&
-           (c->streak_ns >= LOOP_WAITS_NS || c->streak_ns / c->streak >= each_ns / LONGER_EACH);
+           (c->streak_ns >= LOOP_WAITS_NS ||
+            c->streak_ns / c->streak >= each_ns / RIVAL_LONGER_EACH);
 }
 
 /* Are c's waits enough to replace a loop that is in doubt? */
 static bool qualifies(const struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns) {
-    if (is_weak(finder_loop(f)) && !is_weak(c)) {
+    if (rival_is_weak(finder_loop(f)) && !rival_is_weak(c)) {
         return waits_by_turns(f, c) ||
                (c->waits >= FINDER_QUALIFIES && idles_beside(c, finder_loop(f), now_ns));
     }
-    if (c->waits < FINDER_QUALIFIES || finder_is_young(f, now_ns) || is_weak(finder_loop(f))) {
+    if (c->waits < FINDER_QUALIFIES || finder_is_young(f, now_ns) ||
+        rival_is_weak(finder_loop(f))) {
         return c->waits >= FINDER_QUALIFIES;
     }
     return c->waits >= DEEPER_STREAK || c->waited_ns >= LOOP_WAITS_NS;
+}
+
+/* Has another peer of the believed loop waited since the loop's last wait? */
+static bool is_one_of_many(const struct loop_finder *f, const struct finder_candidate *c) {
+    const struct finder_candidate *loop = finder_loop(f);
+    for (uint32_t i = 0; i < f->count; i++) {
+        const struct finder_candidate *other = &f->candidates[i];
+        if (other != c && other != loop && rivals_are_peers(other, loop) && other->streak > 0 &&
+            other->epoch == loop->all_waits) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Judges a wait of a peer of the believed loop, which it may have followed. The loop is in doubt
+ * until it is known which of both is the loop. */
+static void judge_peer(struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns) {
+    struct finder_candidate *loop = &f->candidates[f->believed - 1];
+    const struct finder_candidate *of_both = rivals_loop(f, c, loop);
+    bool enough = !f->repeats || now_ns - loop->latest_ns >= ABSENT_NS;
+    if (enough && has_outlasted(c, loop, now_ns) && !is_one_of_many(f, c)) {
+        believe(f, c, now_ns);
+    } else if (rival_comes_between(c) && of_both != NULL) {
+        if (f->doubt || of_both == c) {
+            believe(f, of_both == c ? c : loop, now_ns);
+        }
+    } else if (!f->doubt) {
+        begin_doubt(f, now_ns);
+    } else {
+        f->doubt_streak = 0;
+    }
 }
 
 /* Judges a wait of a candidate other than the believed loop, while that is not in doubt. */
@@ -260,14 +271,17 @@ static enum finder_verdict judge_elsewhere(struct loop_finder *f, struct finder_
                                            const struct finder_wait *wait, uint64_t now_ns) {
     const struct finder_candidate *loop = finder_loop(f);
     count_streak(c, loop);
-    if (is_weak(c) && !is_weak(loop)) {
+    c->handlers = rival_is_handlers(c, loop);
+    if (rival_is_weak(c) && !rival_is_weak(loop)) {
         if (has_succeeded(c, loop, now_ns)) {
             believe(f, c, now_ns);
         }
-    } else if ((is_weak(loop) && !is_weak(c)) || wait->depth > loop->depth) {
-        if (qualifies(f, c, now_ns)) {
+    } else if (rivals_are_peers(c, loop)) {
+        judge_peer(f, c, now_ns);
+    } else if ((rival_is_weak(loop) && !rival_is_weak(c)) || wait->depth > loop->depth) {
+        if (qualifies(f, c, now_ns) && !rival_is_contested(c, loop)) {
             believe(f, c, now_ns);
-        } else if (wait->depth > loop->depth) {
+        } else if (wait->depth > loop->depth && !c->handlers) {
             begin_doubt(f, now_ns);
         }
     } else if (has_outlasted(c, loop, now_ns)) {
@@ -289,13 +303,18 @@ static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
         return;
     }
     count_streak(c, loop);
-    if (is_weak(c) && !is_weak(loop)) {
+    c->handlers = rival_is_handlers(c, loop);
+    if (rival_is_weak(c) && !rival_is_weak(loop)) {
         if (has_succeeded(c, loop, now_ns)) {
             believe(f, c, now_ns);
         }
+    } else if (rivals_are_peers(c, loop)) {
+        judge_peer(f, c, now_ns);
     } else if (wait->depth > loop->depth) {
         f->doubt_streak = 0;
-        if (qualifies(f, c, now_ns)) {
+        if (c->handlers) {
+            believe(f, &f->candidates[f->believed - 1], now_ns);
+        } else if (qualifies(f, c, now_ns) && !rival_is_contested(c, loop)) {
             believe(f, c, now_ns);
         }
     }
@@ -329,8 +348,8 @@ static bool qualifies_first(const struct loop_finder *f, const struct finder_can
     if (c->waits < FINDER_QUALIFIES || f->allowed != NULL) {
         return c->waits >= FINDER_QUALIFIES;
     }
-    return is_weak(c) ? idles_mostly(c, now_ns)
-                      : c->waited_ns >= FIRST_WAITS_NS || c->waits >= FIRST_OFTEN;
+    return rival_is_weak(c) ? idles_mostly(c, now_ns)
+                            : c->waited_ns >= FIRST_WAITS_NS || c->waits >= FIRST_OFTEN;
 }
 
 static enum finder_verdict judge_blocking(struct loop_finder *f, struct finder_candidate *c,
@@ -343,7 +362,7 @@ static enum finder_verdict judge_blocking(struct loop_finder *f, struct finder_c
     }
     if (f->doubt) {
         judge_doubtful(f, c, wait, now_ns);
-        return FINDER_IDLE;
+        return f->doubt || c == finder_loop(f) ? FINDER_IDLE : FINDER_PART;
     }
     if (c == finder_loop(f)) {
         return FINDER_IDLE;
@@ -386,6 +405,15 @@ static void count_wait(struct finder_candidate *c, uint64_t depth) {
     }
 }
 
+/* Keeps the object of c's latest wait, and what is known of its file. */
+static void keep_object(struct finder_candidate *c, const struct finder_object *object) {
+    uint64_t file = c->object.lowest == object->lowest ? c->object.file : 0;
+    if (!object->unread) {
+        c->object = *object;
+        c->object.file = object->file != 0 ? object->file : file;
+    }
+}
+
 enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait *wait,
                                  uint64_t now_ns) {
     f->open = 0;
@@ -402,7 +430,7 @@ enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait
     if (c->all_waits == 0) {
         c->first_ns = c->span_ns = now_ns;
     }
-    c->object = wait->object;
+    keep_object(c, &wait->object);
     look_for_calm(c, now_ns);
     count_wait(c, wait->depth);
     enum finder_verdict verdict = judge_blocking(f, c, wait, now_ns);
@@ -440,18 +468,32 @@ void finder_end(struct loop_finder *f, uint64_t now_ns) {
 static bool is_better_at_end(const struct loop_finder *f, const struct finder_candidate *c,
                              const struct finder_candidate *than) {
     const struct finder_candidate *loop = finder_loop(f);
-    if (is_weak(c) != is_weak(than)) {
-        return is_weak(than);
+    if (rival_is_weak(c) != rival_is_weak(than)) {
+        return rival_is_weak(than);
     }
     /* The doubt about the loop may be due to `than` or c. On a busy machine each wait takes longer
      * than was asked for, which favours the candidate with more waits, so a slightly longer time
      * decides nothing. */
-    bool is_clear = c->waited_ns / CLEARLY_MORE > than->waited_ns ||
-                    than->waited_ns / CLEARLY_MORE > c->waited_ns;
+    bool is_clear = c->waited_ns / RIVAL_CLEARLY_MORE > than->waited_ns ||
+                    than->waited_ns / RIVAL_CLEARLY_MORE > c->waited_ns;
     if ((c == loop || than == loop) && is_clear) {
         return c->waited_ns > than->waited_ns;
     }
     return c->depth > than->depth;
+}
+
+/* Is it not known whether c or another candidate is the loop, which wait by turns? */
+static bool is_uncertain_at_end(const struct loop_finder *f, const struct finder_candidate *c) {
+    for (uint32_t i = 0; i < f->count; i++) {
+        const struct finder_candidate *other = &f->candidates[i];
+        if (other != c && !other->refused && other->waits >= FINISH_QUALIFIES &&
+            ((rivals_are_peers(c, other) && rivals_loop(f, c, other) != c) ||
+             rival_is_contested(c, other) ||
+             (rival_is_contested(other, c) && !rival_is_handlers(other, c)))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Returns the best of the candidates that qualify at the end; NULL: no candidate does. */
@@ -460,15 +502,15 @@ static struct finder_candidate *best_at_end(struct loop_finder *f, uint64_t now_
     uint64_t enough = f->allowed != NULL ? 1 : FINISH_QUALIFIES;
     for (uint32_t i = 0; i < f->count; i++) {
         struct finder_candidate *c = &f->candidates[i];
-        if (c->refused || c->waits < (is_weak(c) ? FINDER_QUALIFIES : enough) ||
-            (is_weak(c) && f->allowed == NULL && !idles_mostly(c, now_ns))) {
+        if (c->refused || c->waits < (rival_is_weak(c) ? FINDER_QUALIFIES : enough) ||
+            (rival_is_weak(c) && f->allowed == NULL && !idles_mostly(c, now_ns))) {
             continue;
         }
         if (best == NULL || is_better_at_end(f, c, best)) {
             best = c;
         }
     }
-    return best;
+    return best != NULL && !is_uncertain_at_end(f, best) ? best : NULL;
 }
 
 /* Returns the candidate that had begun to wait in place of the loop; NULL: there is none. */
@@ -476,8 +518,8 @@ static struct finder_candidate *successor_at_end(struct loop_finder *f) {
     const struct finder_candidate *loop = finder_loop(f);
     for (uint32_t i = 0; i < f->count; i++) {
         struct finder_candidate *c = &f->candidates[i];
-        uint64_t enough = are_siblings(c, loop) ? FINDER_QUALIFIES : DEEPER_STREAK;
-        if (c != loop && !is_weak(c) && c->epoch == loop->all_waits && c->streak >= enough &&
+        uint64_t enough = rivals_are_siblings(c, loop) ? FINDER_QUALIFIES : DEEPER_STREAK;
+        if (c != loop && !rival_is_weak(c) && c->epoch == loop->all_waits && c->streak >= enough &&
             c->streak >= loop->waits) {
             return c;
         }

@@ -11,6 +11,8 @@
  *     same depth and object, other place     idle: a loop may wait at several places
  *     the same, with a timeout of 0          another turn, but only at the loop's own depth
  *     same place, deeper, other object       part of the turn: a nested loop for one reply
+ *     same place and depth, other set        part of the turn, once it is known which of both is
+ *                                            the loop (finder_rivals.h); doubt until then
  *     any other place                        part of the turn
  *
  * Belief changes. A wait that is shallower than the believed loop raises doubt, until one of the
@@ -61,9 +63,10 @@ struct finder_object {
     enum finder_kind kind;
     uint64_t id;
     uint64_t set[FINDER_SET_WORDS];
-    /* lowest: the lowest descriptor of the set; file: a number, such as a socket's inode, that
-     * differs from that of an earlier file with the same descriptor; 0 = not known. */
+    /* lowest: the lowest descriptor of the set; file: a number, such as a socket's inode, that no
+     * other file has; 0 = not known. */
     uint32_t lowest;
+    bool unread; /* the set could not be read, and has all descriptors */
     uint64_t file;
 };
 
@@ -105,6 +108,8 @@ struct finder_candidate {
     uint64_t outer_depth;  /* a depth shallower than `depth`, at which the candidate waited
                               outer_waits times in a row */
     uint64_t outer_waits;
+    uint64_t returns; /* number of times that the believed loop waited between two waits of the
+                         candidate */
     uint64_t streak,
         epoch;          /* streak: number of waits since the believed loop's wait number `epoch` */
     uint64_t streak_ns; /* ns that the waits of the streak took, without one that continues */
@@ -120,6 +125,8 @@ struct finder_candidate {
     uint64_t span_waits, span_waited_ns; /* all_waits and waited_ns at span_ns */
     uint64_t latest_ns;                  /* time at which the latest wait began or ended */
     uint64_t left_ns; /* latest_ns at the time when another candidate was believed in its place */
+    bool handlers;    /* the candidate's waits, though shallower than the believed loop's, are a
+                         handler's (rival_is_handlers) */
     bool calm;        /* in some span the candidate idled for three quarters of the time */
     bool trusted;     /* the candidate was believed before */
     bool refused;     /* the candidate's place is not allowed for a loop */
@@ -136,6 +143,7 @@ struct loop_finder {
     struct finder_run runs[FINDER_RUNS]; /* runs since log_ns, by time */
     uint32_t run_count;
     uint64_t log_ns;   /* time since which the log is complete; 0 = the thread's start */
+    bool repeats;      /* a long wait may be told as several, so their number says little */
     uint64_t quiet_ns; /* waits with pauses shorter than this, in ns, are joined to one run */
     uint32_t believed; /* index of the believed candidate, + 1; 0 = none */
     uint64_t believed_ns;
@@ -200,8 +208,9 @@ bool finder_is_young(const struct loop_finder *f, uint64_t now_ns);
  * no loop is believed.
  */
 uint64_t finder_young_until(const struct loop_finder *f, uint64_t now_ns);
-/* Does the finder need finder_object.file, as no loop is believed or the loop is in doubt? */
-bool finder_wants_file(const struct loop_finder *f);
+/* Does the finder need the file of a wait's object, because no loop is believed, the loop is in
+ * doubt, or its descriptors are others? */
+bool finder_wants_file(const struct loop_finder *f, const struct finder_object *object);
 
 /* Are both one epoll instance or condition variable, sets that have a descriptor in common, or both
  * signals? */

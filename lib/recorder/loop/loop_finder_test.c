@@ -261,9 +261,122 @@ static void set_may_change_from_turn_to_turn(void **state) {
         wait_for(&d, 1, LOOP, SHALLOW, set_of(i, i + 1, 0), 20);
     }
     assert_int_equal(d.found, 1);
-    assert_int_equal(wait_for(&d, 1, LOOP, SHALLOW, set_of(40, 41, 0), 20), FINDER_IDLE);
     assert_int_equal(wait_for(&d, 1, LOOP, DEEP, set_of(50, 51, 0), 20), FINDER_PART);
-    assert_int_equal(wait_for(&d, 1, LOOP, DEEP, set_of(41, 51, 0), 20), FINDER_IDLE);
+    assert_int_equal(wait_for(&d, 1, LOOP, DEEP, set_of(9, 51, 0), 20), FINDER_IDLE);
+}
+
+static void set_may_be_replaced_as_a_whole(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 6, LOOP, SHALLOW, set_of(3, 4, 0));
+    uint64_t last = d.now;
+    wait_for(&d, 700, LOOP, SHALLOW, set_of(40, 41, 0), 900);
+    assert_int_equal(d.doubts, 1);
+    waits(&d, 2, LOOP, SHALLOW, set_of(40, 41, 0));
+    struct finder_interval idle[4];
+    uint64_t from;
+    enum rec_past past;
+    assert_int_equal(d.found, 2);
+    assert_false(d.finder.doubt);
+    assert_int_equal(finder_idle(&d.finder, idle, 4, &from, &past), 1);
+    assert_int_equal(past, REC_PAST_CONTINUES);
+    assert_int_equal(from, last);
+    assert_int_equal(idle[0].begin_ns, last + 700 * MS);
+}
+
+static void another_descriptor_of_the_same_file_is_the_loops(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (uint32_t i = 0; i < 50; i++) {
+        wait_for(&d, 1, LOOP, SHALLOW, set_of(40 + i, 40 + i, 77), 20);
+    }
+    assert_int_equal(d.found, 1);
+    assert_int_equal(d.doubts, 0);
+    assert_int_equal(d.verdict, FINDER_IDLE);
+}
+
+static void other_descriptors_each_turn_never_make_a_stall(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 4, LOOP, SHALLOW, set_of(40, 40, 0));
+    uint64_t last = d.now;
+    for (uint32_t i = 0; i < 90; i++) {
+        wait_for(&d, 1, LOOP, SHALLOW, set_of(40 + i * 7 % 23, 40 + i * 7 % 23, 0), 200);
+    }
+    finder_finish(&d.finder, d.now);
+    take_news(&d);
+    for (uint32_t i = 1; i < d.idle_count; i++) {
+        assert_true(d.idle[i].begin_ns - d.idle[i - 1].end_ns < THRESHOLD);
+    }
+    assert_true(d.finder.doubt || d.idle[d.idle_count - 1].end_ns > last);
+}
+
+/* An interpreter's program: its calls do not deepen the stack. */
+static void wait_for_other_descriptors_by_the_loops_call_is_part_of_the_turn(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (unsigned i = 0; i < 20; i++) {
+        wait_for(&d, 1, LOOP, SHALLOW, set_of(3, 3, 0), 100);
+        wait_for(&d, 1, LOOP, SHALLOW, set_of(5, 5, 0), 10);
+    }
+    assert_false(d.finder.doubt);
+    assert_int_equal(wait_for(&d, 1, LOOP, SHALLOW, set_of(3, 3, 0), 100), FINDER_IDLE);
+    uint64_t begin = d.now;
+    assert_int_equal(wait_for(&d, 1, LOOP, SHALLOW, set_of(5, 5, 0), 700), FINDER_PART);
+    assert_int_equal(wait_for(&d, 1, LOOP, SHALLOW, set_of(3, 3, 0), 100), FINDER_IDLE);
+    for (uint32_t i = 1; i < d.idle_count; i++) {
+        uint64_t busy = d.idle[i].begin_ns - d.idle[i - 1].end_ns;
+        assert_true(busy < 20 * MS || d.idle[i - 1].end_ns == begin);
+    }
+}
+
+/* Each may wait for what comes, and each for replies. */
+static void peers_that_wait_as_long_as_each_other_are_in_doubt_until_the_end(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (unsigned i = 0; i < 40; i++) {
+        wait_for(&d, 1, LOOP, SHALLOW, set_of(3, 3, 0), 100);
+        wait_for(&d, 1, LOOP, SHALLOW, set_of(5, 5, 0), 90);
+    }
+    finder_finish(&d.finder, d.now);
+    take_news(&d);
+    assert_true(d.finder.doubt);
+    assert_true(d.now - d.idle[d.idle_count - 1].end_ns > 5000 * MS);
+}
+
+/* A thread that is watched by samples. */
+static void one_long_wait_that_is_told_as_several_is_no_other_loop(void **state) {
+    (void)state;
+    struct driver d = driver();
+    d.finder.repeats = true;
+    waits(&d, 9, LOOP, SHALLOW, set_of(3, 3, 0));
+    waits(&d, 9, LOOP, SHALLOW, set_of(5, 5, 0));
+    assert_int_equal(d.found, 1);
+    assert_true(d.finder.doubt);
+}
+
+/* As Python's select, which needs much stack, and the waits of its sockets. */
+static void shallower_wait_after_each_of_the_loops_does_not_replace_it(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (unsigned i = 0; i < 40; i++) {
+        wait_for(&d, 1, LOOP, DEEP, set_of(3, 3, 0), i == 20 ? 2000 : 100);
+        wait_for(&d, 1, REPLY, SHALLOW, set_of(5, 5, 0), 1);
+        assert_true(place_of(&d) == LOOP || place_of(&d) == 0);
+    }
+}
+
+static void handler_that_polls_does_not_replace_the_loop(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (unsigned i = 0; i < 40; i++) {
+        wait_for(&d, 1, LOOP, SHALLOW, set_of(3, 3, 0), 100);
+        for (unsigned k = 0; k < (i == 20 ? 700 : i % 5); k++) {
+            wait_for(&d, 0, REPLY, SHALLOW - 64, set_of(5, 5, 0), 1);
+            assert_true(i < 4 || d.verdict == FINDER_PART);
+        }
+    }
+    assert_int_equal(d.found, 1);
 }
 
 static void poll_that_does_not_wait_is_a_turn_at_the_loops_own_depth_only(void **state) {
@@ -633,6 +746,14 @@ int main(void) {
         cmocka_unit_test(waits_of_the_start_up_lose_to_the_loop),
         cmocka_unit_test(nested_wait_on_another_instance_is_part_of_the_turn),
         cmocka_unit_test(set_may_change_from_turn_to_turn),
+        cmocka_unit_test(set_may_be_replaced_as_a_whole),
+        cmocka_unit_test(another_descriptor_of_the_same_file_is_the_loops),
+        cmocka_unit_test(other_descriptors_each_turn_never_make_a_stall),
+        cmocka_unit_test(wait_for_other_descriptors_by_the_loops_call_is_part_of_the_turn),
+        cmocka_unit_test(peers_that_wait_as_long_as_each_other_are_in_doubt_until_the_end),
+        cmocka_unit_test(one_long_wait_that_is_told_as_several_is_no_other_loop),
+        cmocka_unit_test(shallower_wait_after_each_of_the_loops_does_not_replace_it),
+        cmocka_unit_test(handler_that_polls_does_not_replace_the_loop),
         cmocka_unit_test(poll_that_does_not_wait_is_a_turn_at_the_loops_own_depth_only),
         cmocka_unit_test(wait_for_a_reply_deeper_down_never_becomes_one),
         cmocka_unit_test(loop_that_follows_another_is_told_from_its_first_wait),

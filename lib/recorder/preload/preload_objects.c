@@ -6,15 +6,15 @@
 #include "loop/loop_finder.h"
 #include "preload/preload_private.h"
 
-/* Returns the inode number of a descriptor's file, which differs from that of an earlier file with
- * the same descriptor, also for sockets and pipes; 0 = not known, or not needed. */
-static uint64_t file_number(const struct thread_watch *w, uint32_t fd) {
+/* Returns the inode number of the file of the object's lowest descriptor; 0 = not known, not
+ * needed, or one that several files share, as eventfd(2)'s do, which have no type. */
+static uint64_t file_number(const struct thread_watch *w, const struct finder_object *object) {
     struct stat sb;
     int saved_errno = errno;
     bool known = false;
-    if (finder_wants_file(&w->finder)) {
+    if (finder_wants_file(&w->finder, object)) {
         preload_call_begins(w);
-        known = fstat((int)fd, &sb) == 0;
+        known = fstat((int)object->lowest, &sb) == 0 && (sb.st_mode & S_IFMT) != 0;
         preload_call_ends(w);
     }
     errno = saved_errno;
@@ -37,7 +37,7 @@ bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd
     if (wait.object.lowest == UINT32_MAX) {
         return false; /* a wait for no descriptor is not passed to the finder */
     }
-    wait.object.file = file_number(w, wait.object.lowest);
+    wait.object.file = file_number(w, &wait.object);
     return preload_wait_begins(w, caller, &wait);
 }
 
@@ -65,7 +65,7 @@ bool preload_begin_select(const struct preload_caller *caller, int n, const fd_s
     if (wait.object.lowest == UINT32_MAX) {
         return false;
     }
-    wait.object.file = file_number(w, wait.object.lowest);
+    wait.object.file = file_number(w, &wait.object);
     return preload_wait_begins(w, caller, &wait);
 }
 

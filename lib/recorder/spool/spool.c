@@ -84,6 +84,9 @@ static int make_file(struct rec_spool *spool, int dir) {
     if (lock_file(fd) && spool_is_named(spool, dir, fd)) {
         return fd;
     }
+    if (spool_is_named(spool, dir, fd)) {
+        unlinkat(dir, spool->name, 0);
+    }
     close(fd);
     errno = EBUSY;
     return -1;

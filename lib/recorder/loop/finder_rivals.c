@@ -1,0 +1,55 @@
+/* Compares candidates by depth, order and length of their waits. */
+#include "loop/finder_rivals.h"
+
+enum {
+    /* bytes of stack by which the depths of siblings, which are functions with one caller, may
+     * differ */
+    SIBLING_BYTES = 512,
+    HANDLER_RETURNS = 8 /* number of times that the loop waited between two waits of a handler */
+};
+
+bool rivals_are_siblings(const struct finder_candidate *a, const struct finder_candidate *b) {
+    uint64_t apart = a->depth > b->depth ? a->depth - b->depth : b->depth - a->depth;
+    return apart <= SIBLING_BYTES && a->depth != 0 && !finder_same_object(&a->object, &b->object);
+}
+
+bool rivals_are_peers(const struct finder_candidate *a, const struct finder_candidate *b) {
+    return a->place == b->place && a->latest_depth == b->latest_depth &&
+           a->object.kind == FINDER_SET && b->object.kind == FINDER_SET &&
+           !finder_same_object(&a->object, &b->object);
+}
+
+const struct finder_candidate *rivals_loop(const struct loop_finder *f,
+                                           const struct finder_candidate *a,
+                                           const struct finder_candidate *b) {
+    const struct finder_candidate *first = a->first_ns <= b->first_ns ? a : b;
+    const struct finder_candidate *second = first == a ? b : a;
+    if (first->waited_ns / RIVAL_CLEARLY_MORE >= second->waited_ns) {
+        return first;
+    }
+    bool longer = second->waited_ns / RIVAL_LONGER_EACH >= first->waited_ns &&
+                  second->waited_ns / (second->all_waits + 1) >= f->quiet_ns / 2;
+    return longer ? second : NULL;
+}
+
+bool rival_is_contested(const struct finder_candidate *c, const struct finder_candidate *loop) {
+    return rival_is_weak(c) == rival_is_weak(loop) && c->depth > loop->depth &&
+           c->first_ns > loop->first_ns && loop->latest_ns > c->first_ns &&
+           loop->waited_ns / RIVAL_CLEARLY_MORE >= c->waited_ns;
+}
+
+bool rival_is_handlers(const struct finder_candidate *c, const struct finder_candidate *loop) {
+    return rival_is_contested(c, loop) && c->returns >= HANDLER_RETURNS &&
+           (c->handlers || loop->waited_ns / RIVAL_LONGER_EACH >= c->waited_ns);
+}
+
+bool rivals_wait_for_replies(const struct finder_candidate *loop,
+                             const struct finder_candidate *c) {
+    uint64_t each_ns = loop->waited_ns / (loop->all_waits + 1);
+    return c->streak_ns / (c->streak + 1) >= RIVAL_LONGER_EACH * each_ns;
+}
+
+bool rival_polls(const struct finder_candidate *c, const struct finder_candidate *loop) {
+    uint64_t each_ns = loop->waited_ns / (loop->all_waits + 1);
+    return c->streak_ns / (c->streak + 1) < each_ns / RIVAL_LONGER_EACH;
+}

@@ -1,0 +1,90 @@
+/* Programs whose handlers wait much as their event loop does: `rivals CASE`. Each prints the stalls
+ * that it made, "stall BEGIN END" in ns of CLOCK_MONOTONIC:
+ *
+ *     peers         handlers wait for replies by the loop's own call, on another descriptor
+ *     polling       handlers poll for replies each millisecond
+ *     shallower     handlers wait for replies by a call that is shallower than the loop's
+ *     renumbered    the loop's descriptor has another number each turn */
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "app.h"
+
+enum { STALL_MS = 600, TURN_MS = 60, REPLY_MS = 3, TURNS = 16, RENUMBERED = 40, NUMBERS = 13 };
+
+static int events[2], replies[2];
+
+static long long now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* As the function of an interpreter that waits. */
+OWN_FRAME static void wait_for(int fd, int ms) {
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    poll(&p, 1, ms);
+    KEEP_FRAME();
+}
+
+OWN_FRAME static void wait_deeper(int fd, int ms) {
+    volatile char room[4096];
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    room[0] = 0;
+    poll(&p, 1, ms);
+    room[1] = room[0];
+}
+
+OWN_FRAME static void poll_for(int fd, int ms) {
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    for (long long end = now_ns() + (long long)ms * 1000000; now_ns() < end;) {
+        poll(&p, 1, 1);
+    }
+    KEEP_FRAME();
+}
+
+/* The turns of a loop; in each of its two last thirds one turn is a stall. */
+static void run(void (*wait_event)(int fd, int ms), void (*wait_reply)(int fd, int ms)) {
+    for (int i = 0; i < 3 * TURNS; i++) {
+        bool stalls = i > TURNS && i % TURNS == TURNS / 2;
+        wait_event(events[0], i == 2 * TURNS ? 10 * TURN_MS : TURN_MS);
+        long long begin = now_ns();
+        wait_reply(replies[0], stalls ? STALL_MS : REPLY_MS);
+        if (stalls) {
+            printf("stall %lld %lld\n", begin, now_ns());
+            fflush(stdout);
+        }
+    }
+}
+
+static void wait_renumbered(int fd, int ms) {
+    static int turn;
+    int other = dup2(fd, RENUMBERED + 5 * turn++ % NUMBERS);
+    wait_for(other, ms);
+    close(other);
+}
+
+static void sleep_for(int fd, int ms) {
+    (void)fd;
+    sleep_ms(ms);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2 || pipe(events) != 0 || pipe(replies) != 0) {
+        die("usage: rivals CASE");
+    }
+    if (strcmp(argv[1], "peers") == 0) {
+        run(wait_for, wait_for);
+    } else if (strcmp(argv[1], "polling") == 0) {
+        run(wait_for, poll_for);
+    } else if (strcmp(argv[1], "shallower") == 0) {
+        run(wait_deeper, wait_for);
+    } else if (strcmp(argv[1], "renumbered") == 0) {
+        run(wait_renumbered, sleep_for);
+    } else {
+        die("no such case");
+    }
+    return 0;
+}

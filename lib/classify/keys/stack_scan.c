@@ -35,14 +35,45 @@ static size_t loop_start(const struct keyer *k, const struct judged_stack *s, si
     return start;
 }
 
+/* Can a loop that ran this frame's caller be in this nameless code? It is code of the system, but not
+ * of a runtime. */
+static bool may_be_loop(const struct frame_info *info) {
+    return !info->resolved && info->side == SIDE_SYSTEM &&
+           (info->framework[0] || info->loop_image);
+}
+
+/* Does the frame run because somebody else called the app: is it a callout or a function of the
+ * app? */
+static bool is_called_by_loop(const struct frame_info *info) {
+    return info->callout || (info->resolved && frame_is_app(info) && info->place == PLACE_KEEP);
+}
+
+/* Returns the index of the outermost frame of the outermost loop; s->count = none is known. A loop
+ * that a callout or the app called is not the outermost one if nameless code further out may be
+ * that. */
+static size_t outermost_loop(const struct keyer *k, const struct judged_stack *s) {
+    bool unknown = false, called = false;
+    for (size_t i = s->count; i-- > 0;) {
+        const struct frame_info *info = scan_at(k, s, i);
+        if (is_loop(info)) {
+            return called ? s->count : i;
+        }
+        if (info->place == PLACE_CUT) {
+            unknown = called = false; /* the thread begins here */
+        }
+        called = called || (unknown && is_called_by_loop(info));
+        unknown = unknown || may_be_loop(info);
+    }
+    return s->count;
+}
+
 void scan_cut(const struct keyer *k, struct judged_stack *s) {
-    size_t outermost = s->count, modal = s->count;
+    size_t outermost = outermost_loop(k, s), modal = s->count;
     s->cut = s->count;
     for (size_t i = s->count; i-- > 0;) {
         const struct frame_info *info = scan_at(k, s, i);
-        outermost = outermost == s->count && is_loop(info) ? i : outermost;
         modal = info->modal ? i : modal;
-        s->cut = info->place == PLACE_CUT ? i : s->cut;
+        s->cut = info->place == PLACE_CUT && !is_loop(info) ? i : s->cut;
     }
     if (modal < s->count) {
         outermost = modal;

@@ -93,6 +93,7 @@ void names_image(const char *name, size_t len, struct strbuf *out) {
         return;
     }
     size_t so = stem_length(s, n, &extension), behind = 0;
+    so = *extension ? names_find(s, so, 1, ".cpython-") : so; /* a module for one Python */
     size_t stem = version_start(s, so, extension);
     stem = stem == 0 ? so : stem;
     size_t number = *extension ? project_version(s, stem, &behind) : stem;

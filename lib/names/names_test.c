@@ -325,6 +325,7 @@ static void images_lose_folders_and_versions(void **state) {
         {"Shop.app/", "Shop.app"},
         {"UIKitCore", "UIKitCore"},
         {"python3.11", "python"},
+        {"select.cpython-311-x86_64-linux-gnu.so", "select.so"},
         {"perl5.36.0", "perl"},
         {"1.5", "1.5"},
         {"Shop 1.5", "Shop 1.5"},

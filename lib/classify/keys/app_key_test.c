@@ -278,6 +278,19 @@ static void a_loop_that_a_nameless_loop_may_have_called_is_not_idle(void **state
     assert_int_equal(apps_status(*state, &host), KEY_IDLE);
 }
 
+static void who_hardly_ran_and_is_in_a_nameless_call_did_not_draw(void **state) {
+    struct apps *a = *state;
+    struct fixture f = {0};
+    STACK(&f, 1, "libsystem_kernel.dylib ?", "CoreText TBaseFont::CopyNativeFont() const",
+          "* Shop -[Cart title]", LOOP);
+    f.d.stall.cpu_permille = 300;
+    assert_int_equal(apps_status(a, &f), KEY_OK);
+    assert_int_equal(a->key.cause, CAUSE_RENDER);
+    f.d.stall.cpu_permille = 40;
+    assert_int_equal(apps_status(a, &f), KEY_OK);
+    assert_int_not_equal(a->key.cause, CAUSE_RENDER);
+}
+
 static void work_without_a_relevant_frame_is_not_idle(void **state) {
     static const char *const leaves[] = {
         "AppleJPEG aj_decode_mcu",
@@ -434,6 +447,7 @@ int main(void) {
         cmocka_unit_test(a_stack_of_hidden_frames_is_none),
         cmocka_unit_test(only_the_outermost_loop_waiting_is_idle),
         cmocka_unit_test(a_loop_that_a_nameless_loop_may_have_called_is_not_idle),
+        cmocka_unit_test(who_hardly_ran_and_is_in_a_nameless_call_did_not_draw),
         cmocka_unit_test(work_without_a_relevant_frame_is_not_idle),
         cmocka_unit_test(a_nameless_frame_of_the_loop_changes_nothing),
         cmocka_unit_test(a_dump_without_samples_that_shows_the_loop_at_work_came_late),

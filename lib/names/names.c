@@ -1,5 +1,5 @@
-/* Finds the kind of name that a text is, and simplifies Objective-C names, block names and image
- * names; C++, Rust, Go and Swift have scanners of their own. */
+/* Finds the kind of name that a text is, and simplifies Objective-C names and block names;
+ * C++, Rust, Go and Swift have scanners of their own. */
 #include "names/names.h"
 
 #include <string.h>
@@ -110,6 +110,19 @@ static void normalise_readable(const char *s, size_t n, bool modules, struct str
     }
 }
 
+/* Appends the normalised form of a name that is not mangled, of code that a virtual machine may
+ * run. */
+static void normalise_any(const char *s, size_t n, bool modules, struct strbuf *out) {
+    struct strbuf folded = {0};
+    if (names_fold_managed(s, n, &folded)) {
+        normalise_readable(folded.data, folded.len, modules, out);
+    } else {
+        normalise_readable(s, n, modules, out);
+    }
+    out->failed = out->failed || folded.failed;
+    strbuf_release(&folded);
+}
+
 /* Appends the normalised form of any name; a mangled name counts as its readable form. */
 static void normalise(const char *name, size_t len, bool modules, struct strbuf *out) {
     struct strbuf readable = {0};
@@ -121,7 +134,7 @@ static void normalise(const char *name, size_t len, bool modules, struct strbuf 
                      &readable)) {
         normalise_readable(readable.data, names_trim(readable.data, readable.len), modules, out);
     } else {
-        normalise_readable(name, names_trim(name, len), modules, out);
+        normalise_any(name, names_trim(name, len), modules, out);
     }
     out->failed = out->failed || readable.failed;
     strbuf_release(&readable);
@@ -141,58 +154,4 @@ void names_qualify(const char *name, size_t len, struct strbuf *out) {
     if (out->len == base) {
         strbuf_add(out, name, len);
     }
-}
-
-/* Returns the start of the version that ends s[0 … len): "libc-2.36" -> 4, "libfoo.1.2" -> 6;
- * len if there is no version. */
-static size_t version_start(const char *s, size_t len) {
-    size_t at = len;
-    while (at > 0 && (names_is_digit(s[at - 1]) || s[at - 1] == '.')) {
-        at--;
-    }
-    if (at < len && at > 1 && s[at] != '.' && s[at - 1] == '-' && memchr(s + at, '.', len - at)) {
-        return at - 1; /* "libc-2.36" is cut to "libc" */
-    }
-    return at < len && at > 0 && s[at] == '.' ? at : len; /* "libfoo.1.2" is cut to "libfoo" */
-}
-
-void names_image(const char *name, size_t len, struct strbuf *out) {
-    static const char deleted[] = " (deleted)";
-    size_t end = len;
-    if (names_ends(name, end, deleted)) {
-        end -= sizeof deleted - 1;
-    }
-    while (end > 1 && name[end - 1] == '/') {
-        end--;
-    }
-    size_t start = end;
-    while (start > 0 && name[start - 1] != '/') {
-        start--;
-    }
-    const char *s = name + start;
-    size_t n = end - start;
-    if (n == 0) {
-        strbuf_add(out, name, len);
-        return;
-    }
-    const char *extension = "";
-    size_t so = n;
-    /* Finds the last ".so" that only a version follows. */
-    size_t tail = n;
-    while (tail > 0 && (names_is_digit(s[tail - 1]) || s[tail - 1] == '.')) {
-        tail--;
-    }
-    if (tail >= 3 && names_ends(s, tail, ".so")) {
-        so = tail - 3;
-        extension = ".so";
-    } else if (names_ends(s, n, ".dylib")) {
-        so = n - 6;
-        extension = ".dylib";
-    }
-    size_t stem = *extension ? version_start(s, so) : n;
-    if (stem == 0) {
-        stem = so;
-    }
-    strbuf_add(out, s, stem);
-    strbuf_addstr(out, extension);
 }

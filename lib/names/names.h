@@ -13,8 +13,9 @@
  * Swift's modules are dropped; template arguments `<…>` become `<T>`; `operator<`, `operator()`
  * and Objective-C names stay whole; anonymous numbering and suffixes (`$_12`, `{lambda()#3}`,
  * `.llvm.123`, `.cold.1`, `.part.0`, `.isra.0`, `.constprop.0`, `__hidden#12_`,
- * `OUTLINED_FUNCTION_12`, Rust's `::h<16 hex>`, `[clone …]`) are removed or made constant. The
- * result is never empty for a non-empty name. */
+ * `OUTLINED_FUNCTION_12`, Rust's `::h<16 hex>`, `[clone …]`) are removed or made constant,
+ * as are V8's marks (`JS:*f`) and the numbers of Java's lambdas and anonymous classes (`A$1.run`
+ * -> `A$_.run`). The result is never empty for a non-empty name. */
 void names_normalise(const char *name, size_t len, struct strbuf *out);
 
 /* Appends the normalised name as names_normalise does, but keeps Swift's modules where the name
@@ -36,8 +37,9 @@ bool names_generic_for(const char *name, size_t len, const char **type, size_t *
  * block or a lambda was written; to the whole name if it names none of these. */
 void names_enclosing(const char *name, size_t len, const char **function, size_t *function_len);
 
-/* Appends an image's name for keys: directories, ` (deleted)`, `.so.1.2.3` versions and `.dylib`
- * suffixes normalised (`libc.so.6` -> `libc.so`). */
+/* Appends an image's name for keys, which all versions of the image share: without directories,
+ * ` (deleted)` and versions (`libc.so.6` -> `libc.so`, `libgtk-3.so.0` -> `libgtk.so`,
+ * `libQt6Core.so.6` -> `libQtCore.so`, `python3.11` -> `python`). */
 void names_image(const char *name, size_t len, struct strbuf *out);
 
 #endif

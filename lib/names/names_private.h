@@ -33,6 +33,11 @@ size_t names_swift_type_phrase(const char *s, size_t len);
  * something else. */
 size_t names_swift_value_witness(const char *s, size_t len, size_t *phrase);
 
+/* Appends a name of code that a virtual machine runs without marks and numbers that differ between
+ * runs or builds: JS:*draw -> JS:draw, Map$1$2.invoke -> Map$_.invoke. False: there are none, and
+ * nothing is appended. */
+bool names_fold_managed(const char *s, size_t len, struct strbuf *out);
+
 /* Small helpers over (text, length) follow. */
 bool names_starts(const char *s, size_t len, const char *prefix);
 /* Returns the length of the first of the words (the array ends in NULL) that the text starts

@@ -270,6 +270,33 @@ static void swift_names_keep_labels_and_lose_types_and_wrappers(void **state) {
     CHECK(names_normalise, rows);
 }
 
+static void marks_and_numbers_of_virtual_machines_are_folded(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"JS:*draw", "JS:draw"},
+        {"JS:~draw", "JS:draw"},
+        {"JS:^draw", "JS:draw"},
+        {"JS:+draw", "JS:draw"},
+        {"JS:*'draw", "JS:draw"},
+        {"JS:draw", "JS:draw"},
+        {"LazyCompile:~draw", "JS:draw"},
+        {"Function:*draw", "JS:draw"},
+        {"Function::draw", "Function::draw"},
+        {"JS::Call", "JS::Call"},
+        {"shop.Fetcher.lambda$load$0$Fetcher", "shop.Fetcher.lambda$load"},
+        {"shop.Fetcher.lambda$load$12", "shop.Fetcher.lambda$load"},
+        {"shop.Fetcher.lambda$load$0$shop-Fetcher", "shop.Fetcher.lambda$load"},
+        {"shop.Map$onCreate$1$2.invoke", "shop.Map$onCreate$_.invoke"},
+        {"shop.Map$onCreate$1$3.invoke", "shop.Map$onCreate$_.invoke"},
+        {"shop.Map$7.run", "shop.Map$_.run"},
+        {"shop.Map$Entry2$Key.get", "shop.Map$Entry2$Key.get"},
+        {"shop.Map$$ExternalSyntheticLambda0.run", "shop.Map$$ExternalSyntheticLambda0.run"},
+        {"shop.-$$Lambda$Map$4xY.run", "shop.-$$Lambda$Map$4xY.run"},
+        {"open$1050", "open$1050"},
+    };
+    CHECK(names_normalise, rows);
+}
+
 static void images_lose_folders_and_versions(void **state) {
     (void)state;
     static const struct row rows[] = {
@@ -278,8 +305,18 @@ static void images_lose_folders_and_versions(void **state) {
         {"libc-2.36.so", "libc.so"},
         {"libstdc++.so.6.0.30", "libstdc++.so"},
         {"ld-linux-x86-64.so.2", "ld-linux-x86-64.so"},
-        {"libgtk-3.so.0.2404.29", "libgtk-3.so"},
-        {"libpython3.11.so.1.0", "libpython3.11.so"},
+        {"libgtk-3.so.0.2404.29", "libgtk.so"},
+        {"libglib-2.0.so.0", "libglib.so"},
+        {"libQt5Core.so.5", "libQtCore.so"},
+        {"libQt6WaylandClient.so.6.4", "libQtWaylandClient.so"},
+        {"libKF6ConfigCore.so.6", "libKFConfigCore.so"},
+        {"libQt5DBus.so.5", "libQtDBus.so"},
+        {"libX11.so.6", "libX11.so"},
+        {"libxml2.2.dylib", "libxml2.2.dylib"},
+        {"libSDL2_image.so", "libSDL2_image.so"},
+        {"libshop-64.so", "libshop-64.so"},
+        {"libsqlite3.so.0", "libsqlite3.so"},
+        {"libpython3.11.so.1.0", "libpython.so"},
         {"libboost_regex.so.1.74.0", "libboost_regex.so"},
         {"libz.1.2.11.dylib", "libz.dylib"},
         {"libsystem_kernel.dylib", "libsystem_kernel.dylib"},
@@ -287,7 +324,11 @@ static void images_lose_folders_and_versions(void **state) {
         {"/private/var/Shop.app/Shop", "Shop"},
         {"Shop.app/", "Shop.app"},
         {"UIKitCore", "UIKitCore"},
-        {"python3.11", "python3.11"},
+        {"python3.11", "python"},
+        {"select.cpython-311-x86_64-linux-gnu.so", "select.so"},
+        {"perl5.36.0", "perl"},
+        {"1.5", "1.5"},
+        {"Shop 1.5", "Shop 1.5"},
         {"[vdso]", "[vdso]"},
         {"/usr/bin/app (deleted)", "app"},
         {"1.so", "1.so"},
@@ -471,6 +512,7 @@ int main(void) {
         cmocka_unit_test(rust_names_lose_hashes_and_type_arguments),
         cmocka_unit_test(go_names_keep_receivers_and_lose_closure_numbers),
         cmocka_unit_test(swift_names_keep_labels_and_lose_types_and_wrappers),
+        cmocka_unit_test(marks_and_numbers_of_virtual_machines_are_folded),
         cmocka_unit_test(images_lose_folders_and_versions),
         cmocka_unit_test(a_generic_tells_what_it_was_made_for),
         cmocka_unit_test(no_name_becomes_empty),

@@ -257,6 +257,40 @@ static void only_the_outermost_loop_waiting_is_idle(void **state) {
     assert_int_equal(apps_status(*state, &modal), KEY_IDLE);
 }
 
+static void a_loop_that_a_nameless_loop_may_have_called_is_not_idle(void **state) {
+    struct fixture nested = {0}, closure = {0}, start = {0}, host = {0};
+    STACK(&nested, 1, WAITING, "Foundation -[NSRunLoop runMode:beforeDate:]",
+          "* Shop -[Bridge waitFor:]", "UIKitCore ?", "GraphicsServices ?", "UIKitCore ?",
+          "* Shop main", "dyld ?");
+    assert_int_equal(apps_status(*state, &nested), KEY_OK);
+    expect_key(*state, &nested, 1, "Foundation! <- app!-[Bridge waitFor:]");
+    STACK(&closure, 1, "libc.so.6 __poll", "libglib-2.0.so.0 g_main_context_iterate",
+          "libglib-2.0.so.0 g_main_loop_run", "libsecret-1.so.0 secret_password_store_sync",
+          "* shop save_token", "libgobject-2.0.so.0 g_closure_invoke", "libgio-2.0.so.0 ?",
+          "* shop main");
+    closure.d.device.os = "Linux";
+    assert_int_equal(apps_status(*state, &closure), KEY_OK);
+    /* What has no name where the thread begins is no loop, nor is what called nobody. */
+    STACK(&start, 1, WAITING, "GraphicsServices GSEventRunModal", "UIKitCore ?", "SwiftUI ?",
+          "* Shop static Shop.$main()", "* Shop main", "dyld ?");
+    assert_int_equal(apps_status(*state, &start), KEY_IDLE);
+    STACK(&host, 1, WAITING, "GraphicsServices GSEventRunModal", "* Shop ?", "dyld ?");
+    assert_int_equal(apps_status(*state, &host), KEY_IDLE);
+}
+
+static void who_hardly_ran_and_is_in_a_nameless_call_did_not_draw(void **state) {
+    struct apps *a = *state;
+    struct fixture f = {0};
+    STACK(&f, 1, "libsystem_kernel.dylib ?", "CoreText TBaseFont::CopyNativeFont() const",
+          "* Shop -[Cart title]", LOOP);
+    f.d.stall.cpu_permille = 300;
+    assert_int_equal(apps_status(a, &f), KEY_OK);
+    assert_int_equal(a->key.cause, CAUSE_RENDER);
+    f.d.stall.cpu_permille = 40;
+    assert_int_equal(apps_status(a, &f), KEY_OK);
+    assert_int_not_equal(a->key.cause, CAUSE_RENDER);
+}
+
 static void work_without_a_relevant_frame_is_not_idle(void **state) {
     static const char *const leaves[] = {
         "AppleJPEG aj_decode_mcu",
@@ -412,6 +446,8 @@ int main(void) {
         cmocka_unit_test(callouts_alone_have_the_key_of_their_image_and_no_vote),
         cmocka_unit_test(a_stack_of_hidden_frames_is_none),
         cmocka_unit_test(only_the_outermost_loop_waiting_is_idle),
+        cmocka_unit_test(a_loop_that_a_nameless_loop_may_have_called_is_not_idle),
+        cmocka_unit_test(who_hardly_ran_and_is_in_a_nameless_call_did_not_draw),
         cmocka_unit_test(work_without_a_relevant_frame_is_not_idle),
         cmocka_unit_test(a_nameless_frame_of_the_loop_changes_nothing),
         cmocka_unit_test(a_dump_without_samples_that_shows_the_loop_at_work_came_late),

@@ -78,8 +78,8 @@ struct keyer {
 };
 
 /* Share of a stall on a processor, in permille: from CPU_COMPUTES on the thread worked, below
- * CPU_WAITS it waited. */
-enum { CPU_COMPUTES = 600, CPU_WAITS = 100 };
+ * CPU_WAITS it waited; below CPU_HARDLY, more probably so. */
+enum { CPU_COMPUTES = 600, CPU_HARDLY = 200, CPU_WAITS = 100 };
 
 static inline bool judged_is(const char *s, const char *what) {
     return s && strcmp(s, what) == 0;

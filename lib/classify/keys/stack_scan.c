@@ -35,14 +35,44 @@ static size_t loop_start(const struct keyer *k, const struct judged_stack *s, si
     return start;
 }
 
+/* Can a loop that ran this frame's caller be in this nameless code? It is code of the system, but
+ * not of a runtime. */
+static bool may_be_loop(const struct frame_info *info) {
+    return !info->resolved && info->side == SIDE_SYSTEM && (info->framework[0] || info->loop_image);
+}
+
+/* Does the frame run because somebody else called the app: is it a callout or a function of the
+ * app? */
+static bool is_called_by_loop(const struct frame_info *info) {
+    return info->callout || (info->resolved && frame_is_app(info) && info->place == PLACE_KEEP);
+}
+
+/* Returns the index of the outermost frame of the outermost loop; s->count = none is known. A loop
+ * that a callout or the app called is not the outermost one if nameless code further out may be
+ * that. */
+static size_t outermost_loop(const struct keyer *k, const struct judged_stack *s) {
+    bool unknown = false, called = false;
+    for (size_t i = s->count; i-- > 0;) {
+        const struct frame_info *info = scan_at(k, s, i);
+        if (is_loop(info)) {
+            return called ? s->count : i;
+        }
+        if (info->place == PLACE_CUT) {
+            unknown = called = false; /* the thread begins here */
+        }
+        called = called || (unknown && is_called_by_loop(info));
+        unknown = unknown || may_be_loop(info);
+    }
+    return s->count;
+}
+
 void scan_cut(const struct keyer *k, struct judged_stack *s) {
-    size_t outermost = s->count, modal = s->count;
+    size_t outermost = outermost_loop(k, s), modal = s->count;
     s->cut = s->count;
     for (size_t i = s->count; i-- > 0;) {
         const struct frame_info *info = scan_at(k, s, i);
-        outermost = outermost == s->count && is_loop(info) ? i : outermost;
         modal = info->modal ? i : modal;
-        s->cut = info->place == PLACE_CUT ? i : s->cut;
+        s->cut = info->place == PLACE_CUT && !is_loop(info) ? i : s->cut;
     }
     if (modal < s->count) {
         outermost = modal;
@@ -83,6 +113,21 @@ static bool is_wait_of_caller(const struct frame_info *info) {
     return rule && rule->caller_count > 0;
 }
 
+/* Is this one of the frames of runtime code inside of a wait that is the loop's by its caller, as
+ * those of a lock are inside of a queue's wait? */
+static bool is_inside_loop_wait(const struct keyer *k, const struct judged_stack *s, size_t i) {
+    for (; i < s->cut; i++) {
+        const struct frame_info *info = scan_at(k, s, i);
+        if (is_loop_wait(info) && is_wait_of_caller(info)) {
+            return true;
+        }
+        if (info->callout || info->place != PLACE_SKIP || info->framework[0]) {
+            return false;
+        }
+    }
+    return false;
+}
+
 bool scan_is_idle(const struct keyer *k, const struct judged_stack *s) {
     bool waits = false;
     if (s->cut >= s->count || !is_loop(scan_at(k, s, s->cut))) {
@@ -92,6 +137,7 @@ bool scan_is_idle(const struct keyer *k, const struct judged_stack *s) {
         const struct frame_info *info = scan_at(k, s, i);
         bool wait = is_kernel_wait(info) || is_loop_wait(info);
         bool work = k->came_late && is_loop_work(info, i);
+        work = work || is_inside_loop_wait(k, s, i);
         if (!wait && !work && (info->callout || !is_no_evidence(info))) {
             return false;
         }
@@ -143,17 +189,31 @@ static bool surely_waited(const struct keyer *k, const struct frame_info *told) 
     return told && told->cause == CAUSE_LOCK && k->cpu_permille >= 0 && k->cpu_permille < CPU_WAITS;
 }
 
+/* Does a function that only waits tell what the lock is waited for, as surely as the lock's own
+ * frame tells that it is one? */
+static bool tells_for_what(const struct frame_info *info, const struct frame_info *told) {
+    return info->waits && told->cause == CAUSE_LOCK && info->confidence == told->confidence;
+}
+
+/* Is the thread in nameless runtime code, which may be a system call, and did it hardly run? */
+static bool may_wait(const struct keyer *k, const struct judged_stack *s) {
+    const struct frame_info *info = s->count ? scan_at(k, s, 0) : NULL;
+    return info && !info->resolved && is_no_evidence(info) && k->cpu_permille >= 0 &&
+           k->cpu_permille < CPU_HARDLY;
+}
+
 /* Do known facts contradict the cause of the frame? A thread that computes or draws runs, and a
  * thread that waits does not. A frame outside of a callout is no evidence of a wait, or of drawing,
  * inside of the callout. told: the frame whose cause the inner frames gave; NULL = there is
  * none. */
-static bool is_refuted(const struct keyer *k, const struct frame_info *info,
-                       const struct frame_info *told, bool called_out) {
+static bool is_refuted(const struct keyer *k, const struct judged_stack *s,
+                       const struct frame_info *info, const struct frame_info *told,
+                       bool called_out) {
     if (claims_wait(info)) {
         return called_out || k->cpu_permille >= CPU_COMPUTES;
     }
     if (info->cause == CAUSE_RENDER) {
-        return called_out || (!info->waits && surely_waited(k, told));
+        return called_out || (!info->waits && (surely_waited(k, told) || may_wait(k, s)));
     }
     if (info->cause == CAUSE_DISK) {
         return k->cpu_permille >= CPU_COMPUTES;
@@ -178,8 +238,8 @@ const struct frame_info *scan_cause(const struct keyer *k, const struct judged_s
         waits = waits && !info->callout &&
                 (is_kernel_wait(info) || is_loop_wait(info) || is_no_evidence(info));
         bool claims = info->cause != CAUSE_NONE && info->cause != CAUSE_IDLE;
-        if (claims && !is_refuted(k, info, told, called_out) &&
-            (!told || info->confidence > told->confidence)) {
+        if (claims && !is_refuted(k, s, info, told, called_out) &&
+            (!told || info->confidence > told->confidence || tells_for_what(info, told))) {
             told = info;
         }
         if (info->place == PLACE_KEEP && (frame_is_app(info) || info->side == SIDE_VENDOR)) {

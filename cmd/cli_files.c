@@ -84,7 +84,7 @@ static bool is_entry(const char *path, const char *of) {
 
 /* Is this entry of a folder a file that an output will replace, or a link to it? Another hard link
  * keeps what is in the file. */
-static bool is_replaced(const char *path, const struct stat *st, bool link) {
+static bool output_replaces(const char *path, const struct stat *st, bool link) {
     for (size_t i = 0; i < replaced_count; i++) {
         if (cli_is_same_file(st, &replaced[i].st) && (link || is_entry(path, replaced[i].path))) {
             return true;
@@ -149,7 +149,7 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
     if (!named && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {
         return;
     }
-    if (!named && is_replaced(path, &st, link)) {
+    if (!named && output_replaces(path, &st, link)) {
         cli_say(w->tool->name, "%s: not read, as the output replaces it", path);
         return;
     }

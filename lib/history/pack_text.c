@@ -77,7 +77,7 @@ uint32_t packed_number(const void *bytes, size_t len) {
     return number;
 }
 
-static void put_number(uint32_t number, struct strbuf *out) {
+static void put_text_number(uint32_t number, struct strbuf *out) {
     strbuf_add(out, number_magic, sizeof number_magic);
     for (size_t i = 0; i < sizeof number; i++) {
         strbuf_addc(out, (char)(number >> 8 * i & 0xff));
@@ -87,7 +87,7 @@ static void put_number(uint32_t number, struct strbuf *out) {
 enum st packer_pack(struct packer *p, uint32_t number, const void *shared, size_t shared_len,
                     const void *bytes, size_t len, struct strbuf *out, struct err *e) {
     if (shared_len) {
-        put_number(number, out);
+        put_text_number(number, out);
     }
     size_t most = ZSTD_compressBound(len);
     char *room = ZSTD_isError(most) ? NULL : strbuf_room(out, most);

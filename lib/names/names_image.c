@@ -4,7 +4,7 @@
 #include "names/names.h"
 #include "names/names_private.h"
 
-static bool is_letter(char c) {
+static bool image_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
@@ -28,7 +28,7 @@ static size_t version_start(const char *s, size_t len, const char *extension) {
         return len;
     }
     bool dotted = s[at] != '.' && memchr(s + at, '.', len - at);
-    if (dotted && is_letter(s[at - 1]) && strcmp(extension, ".dylib") != 0) {
+    if (dotted && image_letter(s[at - 1]) && strcmp(extension, ".dylib") != 0) {
         return at;
     }
     if (*extension && at > 1 &&
@@ -43,7 +43,7 @@ static size_t version_start(const char *s, size_t len, const char *extension) {
  * *end to the end of the number and returns its start; len if there is none. */
 static size_t project_version(const char *s, size_t len, size_t *end) {
     size_t at = names_starts(s, len, "lib") ? 3 : len;
-    while (at < len && is_letter(s[at])) {
+    while (at < len && image_letter(s[at])) {
         at++;
     }
     *end = at;
@@ -55,7 +55,7 @@ static size_t project_version(const char *s, size_t len, size_t *end) {
 }
 
 /* Returns the length of a file's name without its extension, and sets *extension to it. */
-static size_t stem_length(const char *s, size_t n, const char **extension) {
+static size_t image_stem_length(const char *s, size_t n, const char **extension) {
     /* Finds the last ".so" that only a version follows. */
     size_t tail = n;
     while (tail > 0 && (names_is_digit(s[tail - 1]) || s[tail - 1] == '.')) {
@@ -92,7 +92,7 @@ void names_image(const char *name, size_t len, struct strbuf *out) {
         strbuf_add(out, name, len);
         return;
     }
-    size_t so = stem_length(s, n, &extension), behind = 0;
+    size_t so = image_stem_length(s, n, &extension), behind = 0;
     so = *extension ? names_find(s, so, 1, ".cpython-") : so; /* a module for one Python */
     size_t stem = version_start(s, so, extension);
     stem = stem == 0 ? so : stem;

@@ -35,7 +35,7 @@ static bool fold_v8(const char *s, size_t len, struct strbuf *out) {
 }
 
 /* Returns the index behind the digits at s[at]. */
-static size_t skip_digits(const char *s, size_t len, size_t at) {
+static size_t managed_skip_digits(const char *s, size_t len, size_t at) {
     while (at < len && names_is_digit(s[at])) {
         at++;
     }
@@ -47,7 +47,7 @@ static size_t skip_digits(const char *s, size_t len, size_t at) {
 static size_t skip_numbers(const char *s, size_t len, size_t at) {
     size_t end = at;
     while (end + 1 < len && s[end] == '$' && names_is_digit(s[end + 1])) {
-        size_t next = skip_digits(s, len, end + 1);
+        size_t next = managed_skip_digits(s, len, end + 1);
         if (next < len && s[next] != '$' && s[next] != '.') {
             break;
         }

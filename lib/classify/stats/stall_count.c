@@ -237,7 +237,7 @@ static void note_whole(struct stall_ledger *l, struct stall_counted *s, bool met
 }
 
 /* Does this dump, by its own members, cover its whole stall? */
-static bool is_whole(const struct dump *d, uint64_t span_ms) {
+static bool span_is_whole(const struct dump *d, uint64_t span_ms) {
     bool last = d->stall.ended || d->stall.fatal;
     uint64_t duration = last && d->stall.duration_ms > 0 ? (uint64_t)d->stall.duration_ms : 0;
     return d->stall.seq <= 1 && last && span_ms >= duration;
@@ -261,7 +261,7 @@ bool stall_count_take(struct stall_ledger *l, const struct dump *d, enum triage_
     out->span_ms = add_span(&s->all, d, span, UINT64_MAX);
     out->ms = add_span(why == APART_NONE ? &s->ranked : &alone, d, span, cap);
     out->counted = s->counted;
-    bool whole = is_whole(d, span);
+    bool whole = span_is_whole(d, span);
     out->whole = !out->hash || (!met && whole);
     note_whole(l, s, met, whole);
     return true;

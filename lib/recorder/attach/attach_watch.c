@@ -78,7 +78,7 @@ static bool read_wait_memory(void *arg, uint64_t address, void *to, size_t size)
 
 /* Has the wait whose start was read last ended? Behind its record is that of the sleep, if sleeps
  * are recorded, and then that of its end. */
-static bool is_over(struct attach_watch *w) {
+static bool wait_is_over(struct attach_watch *w) {
     uint32_t records = w->sleeps_on ? 2 : 1;
     return perf_ring_behind(&w->events.edges, records) == records;
 }
@@ -108,7 +108,7 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
                         const uint64_t args[6], const struct cfi_registers *regs,
                         const struct cfi_stack *stack, bool goes_on, uint64_t at_ns) {
     struct finder_wait wait = {.place = regs->value[CFI_PC], .depth = regs->value[CFI_SP]};
-    struct wait_memory memory = {w, stack, goes_on, !goes_on && is_over(w)};
+    struct wait_memory memory = {w, stack, goes_on, !goes_on && wait_is_over(w)};
     bool condition = call->on == WAIT_ON_CONDITION;
     struct remote_call caller;
     if (wait_call_is_other(call, args) || (condition && w->budget.no_conditions)) {

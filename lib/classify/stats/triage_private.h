@@ -59,7 +59,8 @@ struct bucket {
     size_t frame_count;
     struct evidence evidence;
     /* Earlier ids of the bucket, as numbers, ascending: from when less was known about its frames
-     * (enum key_way), from before a renaming, and from annotations. */
+     * (enum key_way), and from before a renaming. Each is computed from frames. An id that a dump
+     * says (its member `class`) is none of them: one dump could claim any bucket's id. */
     SMALL_VEC(uint64_t) aliases;
     uint32_t parent; /* for level 2: index of its level-1 bucket */
     SMALL_VEC(struct action_share) actions;

@@ -154,7 +154,8 @@ static void the_sum_is_the_same_in_any_order(void **state) {
 static void only_the_first_dump_of_a_stall_is_all_of_it(void **state) {
     (void)state;
     struct stall_ledger l = {0};
-    const struct said whole = {1, UNSAID, 2500, 2500, false}, part = {1, UNSAID, 2500, 5000, false};
+    const struct said whole = {1, UNSAID, 2500, UNSAID, false},
+                      part = {1, UNSAID, 2500, 5000, false};
     assert_true(take(&l, "s", &whole, 0).whole);
     struct stall_count second = take(&l, "s", &whole, 0);
     assert_false(second.whole);
@@ -169,6 +170,26 @@ static void only_the_first_dump_of_a_stall_is_all_of_it(void **state) {
         stall_ledger_mark(&l, alone.hash);
         assert_false(alone.counted);
     }
+    stall_ledger_release(&l);
+}
+
+/* A dump that says that its span is all of its stall is a stall of its own, whatever its id; it
+ * takes no time from the parts of another stall that have the id. */
+static void no_id_joins_a_dump_that_is_a_whole_stall(void **state) {
+    (void)state;
+    struct stall_ledger l = {0};
+    const struct said whole = {1, UNSAID, 20000, 20000, false},
+                      part = {2, UNSAID, 20000, 40000, true};
+    for (int i = 0; i < 3; i++) {
+        struct stall_count c = take(&l, "s", &whole, 30000);
+        assert_true(c.whole && !c.counted);
+        assert_int_equal(c.ms, 20000);
+        stall_ledger_mark(&l, c.hash);
+    }
+    struct stall_count c = take(&l, "s", &part, 30000);
+    assert_true(!c.whole && !c.counted);
+    assert_int_equal(c.ms, 20000);
+    assert_int_equal(take(&l, "s", &part, 30000).ms, 10000);
     stall_ledger_release(&l);
 }
 
@@ -197,14 +218,14 @@ static void an_id_joins_the_dumps_of_one_process(void **state) {
         struct stall_count c;
         d.stall.seq = 1;
         d.stall.ended = true;
-        d.stall.span_ms = d.stall.duration_ms = 2500;
+        d.stall.span_ms = 2500;
         assert_true(stall_count_take(&l, &d, APART_NONE, 30000, &c));
         assert_int_equal(!c.whole, rows[i].met);
     }
     stall_ledger_release(&l);
 }
 
-/* A stall with a dump that is all of it and another dump is counted once, in any order. */
+/* An id with a dump that is all of its stall and another dump is told once, in any order. */
 static void a_whole_stall_with_several_dumps_is_told(void **state) {
     (void)state;
     const struct said whole = {1, UNSAID, 2500, 2500, false}, part = {1, UNSAID, 2500, 5000, false};
@@ -229,7 +250,7 @@ static void a_whole_stall_with_several_dumps_is_told(void **state) {
 static void stalls_are_known_for_a_generation(void **state) {
     (void)state;
     struct stall_ledger l = {0};
-    const struct said whole = {1, UNSAID, 10, 10, false};
+    const struct said whole = {1, UNSAID, 10, UNSAID, false};
     char id[16];
     for (int i = 0; i < 3 * STALL_LEDGER_GENERATION; i++) {
         snprintf(id, sizeof id, "%d", i);
@@ -272,6 +293,7 @@ int main(void) {
         cmocka_unit_test(a_stall_counts_up_to_the_cap_whatever_its_dumps_say),
         cmocka_unit_test(the_sum_is_the_same_in_any_order),
         cmocka_unit_test(only_the_first_dump_of_a_stall_is_all_of_it),
+        cmocka_unit_test(no_id_joins_a_dump_that_is_a_whole_stall),
         cmocka_unit_test(an_id_joins_the_dumps_of_one_process),
         cmocka_unit_test(a_whole_stall_with_several_dumps_is_told),
         cmocka_unit_test(stalls_are_known_for_a_generation),

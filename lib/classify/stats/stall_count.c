@@ -58,13 +58,14 @@ static uint64_t content_text(uint64_t hash, const char *text) {
 
 /* Returns a hash of the facts that a dump adds to the counts: bucket, time, stall and user. */
 static uint64_t counted_content(const struct dump *d, const struct stall_key *key) {
-    const char *const texts[] = {d->time,        d->user,      d->stall.id,    d->stall.kind,
+    const char *const texts[] = {d->time,        d->user,      d->stall.kind,
                                  d->app.version, d->device.os, d->device.model};
     const uint64_t numbers[] = {(uint64_t)dump_span_ms(d),
                                 (uint64_t)d->stall.seq,
                                 (uint64_t)d->stall.at_ms,
                                 d->stall.ended,
                                 d->stall.fatal,
+                                d->stall.id ? dump_id_hash(d->stall.id) : 0,
                                 key->status};
     const struct key *level2 = &key->level[1];
     uint64_t hash = level2->count;
@@ -85,7 +86,7 @@ bool stall_count_judge(struct seen_set *seen, const struct dump *d, const struct
                        bool wanted, const bool open[APART_COUNT], enum triage_apart *why) {
     bool duplicate = false;
     if (d->id && *d->id &&
-        !seen_before(seen, hash_bytes(d->id, strlen(d->id)), counted_content(d, key), &duplicate)) {
+        !seen_before(seen, dump_id_hash(d->id), counted_content(d, key), &duplicate)) {
         return false;
     }
     *why = triage_apart_of(d, key, open);
@@ -187,7 +188,7 @@ static uint64_t hash_of_stall(const struct dump *d) {
     if (strspn(id, "0-") == strlen(id)) {
         return 0;
     }
-    uint64_t hash = hash_bytes(id, strlen(id));
+    uint64_t hash = dump_id_hash(id);
     for (size_t i = 0; i < sizeof process / sizeof *process; i++) {
         hash = content_text(hash, process[i]);
     }

@@ -195,6 +195,32 @@ static void no_id_joins_a_dump_that_is_a_whole_stall(void **state) {
     stall_ledger_release(&l);
 }
 
+/* UUIDs are equal in upper and lower case; other ids are not. */
+static void an_id_that_is_a_uuid_has_no_case(void **state) {
+    (void)state;
+    static const struct {
+        const char *one, *other;
+        bool same;
+    } rows[] = {
+        {"76186c16-a1f6-4797-bc50-00000000000f", "76186C16-A1F6-4797-BC50-00000000000F", true},
+        {"76186c16-a1f6-4797-bc50-00000000000f", "76186c16-a1f6-4797-bc50-00000000000e", false},
+        {"76186c16-a1f6-4797-bc50_00000000000f", "76186C16-A1F6-4797-BC50_00000000000F", false},
+        {"a", "A", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const bool open[APART_COUNT] = {false};
+        struct stall_key key = {.status = KEY_OK};
+        struct seen_set seen = {.used = 0};
+        enum triage_apart why;
+        struct dump d = {.id = rows[i].one, .stall.id = rows[i].one};
+        assert_true(stall_count_judge(&seen, &d, &key, true, open, &why));
+        d.id = d.stall.id = rows[i].other;
+        assert_true(stall_count_judge(&seen, &d, &key, true, open, &why));
+        assert_int_equal(why == APART_DUPLICATE, rows[i].same);
+        assert_int_equal(seen.differing, 0);
+        seen_release(&seen);
+    }
+}
+
 /* An id joins dumps of one app, device and user alone; one of zeros joins nothing. */
 static void an_id_joins_the_dumps_of_one_process(void **state) {
     (void)state;
@@ -297,6 +323,7 @@ int main(void) {
         cmocka_unit_test(only_the_first_dump_of_a_stall_is_all_of_it),
         cmocka_unit_test(no_id_joins_a_dump_that_is_a_whole_stall),
         cmocka_unit_test(an_id_joins_the_dumps_of_one_process),
+        cmocka_unit_test(an_id_that_is_a_uuid_has_no_case),
         cmocka_unit_test(a_whole_stall_with_several_dumps_is_told),
         cmocka_unit_test(stalls_are_known_for_a_generation),
     };

@@ -444,7 +444,7 @@ static bool count_idle(struct triage *t, const struct dump *d, const struct stal
 static bool note_id(struct triage *t, const struct dump *d) {
     bool told = d->id && *d->id;
     sum_add(told ? &t->ids.told : &t->ids.untold, 1);
-    return !told || id_sketch_add(&t->ids, hash_bytes(d->id, strlen(d->id)), 1);
+    return !told || id_sketch_add(&t->ids, dump_id_hash(d->id), 1);
 }
 
 enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key, bool wanted,

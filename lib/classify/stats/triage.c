@@ -408,7 +408,7 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
             return false;
         }
         part->action = action->index;
-        if (!bucket_add_ways(action, key, KEY_LEVELS)) {
+        if (!bucket_add_ways(action, key, KEY_LEVELS, 1)) {
             return false;
         }
     }
@@ -417,7 +417,7 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
     }
     for (size_t i = 0; i < KEY_LEVELS; i++) {
         if ((part->action != NO_INDEX && !bucket_add_action(at[i], part->action, s.ms)) ||
-            !bucket_add_ways(at[i], key, i)) {
+            !bucket_add_ways(at[i], key, i, 1)) {
             return false;
         }
     }

@@ -281,8 +281,9 @@ bool bucket_offers_better(const struct bucket *b, const struct evidence *offer);
 /* Replaces the bucket's evidence by a copy of `offer`, whose reason is a string of the triage
  * and is not copied. False: out of memory, and nothing changed. */
 bool bucket_take_evidence(struct bucket *b, const struct evidence *offer);
-/* Adds an earlier id to the bucket, which so many dumps tell. If there are more than ALIASES_MAX, the smallest are kept, so
- * that the order in which they come does not matter. False: out of memory. */
+/* Adds an earlier id to the bucket, which so many dumps tell. If there are more than ALIASES_MAX,
+ * the smallest are kept, so that the order in which they come does not matter. False: out of
+ * memory. */
 bool bucket_add_alias(struct bucket *b, uint64_t alias, uint64_t dumps);
 /* Do at least half of the bucket's dumps tell its alias at this index? */
 bool bucket_mostly_has(const struct bucket *b, size_t alias);

@@ -456,7 +456,7 @@ static int read_options(struct cli_parser *p, struct run *run) {
 }
 
 /* Makes the folder of the dumps. False: an error was printed. */
-static bool make_folder(const struct recorder_settings *set) {
+static bool make_dump_folder(const struct recorder_settings *set) {
     struct err e = {0};
     if (cli_check_folder(set->directory, &e) != ST_OK) {
         say(set->directory, e.text);
@@ -488,7 +488,7 @@ static int prepare(struct run *run) {
         say(run->library, "the dynamic linker takes no path with a space or colon");
         return EXIT_OWN;
     }
-    if (!make_folder(&run->settings)) {
+    if (!make_dump_folder(&run->settings)) {
         return EXIT_OWN;
     }
     run->directory_path = realpath(run->settings.directory, NULL);
@@ -511,7 +511,7 @@ static int prepare(struct run *run) {
 /* Runs -p or --attach. Returns the exit status. */
 static int run_attached(struct run *run) {
     int status = EXIT_OWN;
-    if (!make_folder(&run->settings)) {
+    if (!make_dump_folder(&run->settings)) {
         return EXIT_OWN;
     }
     if (run->settings.pid != 0) {

@@ -272,11 +272,6 @@ static void catch_interruptions(void) {
     }
 }
 
-static void remove_when_interrupted(const char *temporary) {
-    doomed = temporary;
-    catch_interruptions();
-}
-
 void cli_kill_when_interrupted(pid_t group) {
     doomed_group = group;
     if (group > 0) {
@@ -521,7 +516,8 @@ static int cli_open_file(struct cli_output *o, const struct stat *behind, struct
         o->target = strbuf_take(&target);
         fd = o->target ? cli_open_temporary(o) : -1;
         if (fd >= 0) {
-            remove_when_interrupted(o->temporary);
+            doomed = o->temporary;
+            catch_interruptions();
         }
     }
     int why = errno;

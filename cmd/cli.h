@@ -245,6 +245,14 @@ int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t coun
  * NULL and "-" name none. Commands reject two options that would write to one place. */
 bool cli_is_one_place(const char *a, const char *b);
 
+/* Checks that no other user has put the folder at the path, or a link at its end, into a folder
+ * that all may write to, as it is done for outputs; the folder need not exist. ST_ERR: the reason.
+ */
+enum st cli_check_folder(const char *path, struct err *e) BASE_MUST_USE;
+
+/* Makes signals that end this process kill a process group first; 0: none any more. */
+void cli_kill_when_interrupted(pid_t group);
+
 /* An output: stdout, or a file that gets its name only when it is complete. It must not be
  * copied once open. */
 struct cli_output {

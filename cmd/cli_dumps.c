@@ -293,8 +293,8 @@ void cli_tell_differing(const struct cli_tool *tool, uint64_t count) {
 void cli_tell_contradicting(const struct cli_tool *tool, uint64_t count) {
     if (count > 0) {
         cli_say(tool->name,
-                "%" PRIu64 " stall%s, yet one of the dumps says that it is the whole stall: if "
-                "several stalls have one id, they count as one",
+                "%" PRIu64 " stall id%s, yet one of the dumps is a whole stall: if several stalls "
+                "have one id, those that do not tell span and duration count as one",
                 count, count == 1 ? " has several dumps" : "s have several dumps each");
     }
 }

@@ -243,29 +243,39 @@ bool cli_is_one_place(const char *a, const char *b) {
            memcmp(a_name, b_name, a_len) == 0;
 }
 
-/* Path of the temporary file of the only output, which the signal handler removes. */
+/* Path of the temporary file of the only output, which the signal handler removes, and the process
+ * group that it kills; 0 = none. */
 static const char *volatile doomed;
+static volatile pid_t doomed_group;
 
 static void remove_doomed(int signal_number) {
     if (doomed) {
         unlink(doomed);
+    }
+    if (doomed_group > 0) {
+        (void)kill(-doomed_group, SIGKILL);
     }
     signal(signal_number, SIG_DFL);
     /* The signal is delivered when this handler returns, as it is blocked until then. */
     raise(signal_number);
 }
 
-/* Makes signals that end the process remove the unfinished file first. Ignored signals (nohup)
- * stay ignored. */
-static void remove_when_interrupted(const char *temporary) {
+/* Makes signals that end the process clean up first. Ignored signals (nohup) stay ignored. */
+static void catch_interruptions(void) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGXFSZ};
-    doomed = temporary;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction now, ours = {.sa_handler = remove_doomed};
         sigemptyset(&ours.sa_mask);
         if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
             sigaction(signals[i], &ours, NULL);
         }
+    }
+}
+
+void cli_kill_when_interrupted(pid_t group) {
+    doomed_group = group;
+    if (group > 0) {
+        catch_interruptions();
     }
 }
 
@@ -405,16 +415,25 @@ static enum st check_not_planted(const char *path, const struct stat *there, str
         st = err_set(e, ERR_IO, "%s", strerror(errno));
     } else if (st == ST_OK && (above.st_mode & S_ISVTX) && (above.st_mode & S_IWOTH) &&
                there->st_uid != geteuid() && there->st_uid != above.st_uid) {
+        const char *what = S_ISLNK(there->st_mode) ? "link" : "file";
         st = err_set(e, ERR_IO, "another user made this %s in a folder that all may write to",
-                     S_ISLNK(there->st_mode) ? "link" : "file");
+                     S_ISDIR(there->st_mode) ? "folder" : what);
     }
     strbuf_release(&folder);
     return st;
 }
 
-/* Follows the links at the end of *target, as open(2) does, to the name of the file itself, which
- * need not exist: there->st_mode is then 0. */
-static enum st follow_output(struct strbuf *target, struct stat *there, struct err *e) {
+/* Drops the slashes behind a path, by which a link would be followed at once. */
+static void drop_slashes(struct strbuf *path) {
+    while (path->len > 1 && path->data[path->len - 1] == '/') {
+        strbuf_truncate(path, path->len - 1);
+    }
+}
+
+/* Follows the links at the end of *target, as open(2) does, to the name of the file itself, or of a
+ * folder if one is wanted, which need not exist: there->st_mode is then 0. */
+static enum st follow_output(struct strbuf *target, bool folder, struct stat *there,
+                             struct err *e) {
     char link[PATH_MAX];
     for (int links = 0; links <= OUTPUT_LINKS_MAX; links++) {
         if (strbuf_check(target, e) != ST_OK) {
@@ -424,7 +443,7 @@ static enum st follow_output(struct strbuf *target, struct stat *there, struct e
             *there = (struct stat){0};
             return errno == ENOENT ? ST_OK : err_set(e, ERR_IO, "%s", strerror(errno));
         }
-        if (S_ISDIR(there->st_mode)) {
+        if (S_ISDIR(there->st_mode) && !folder) {
             return err_set(e, ERR_IO, "%s", strerror(EISDIR));
         }
         if (check_not_planted(target->data, there, e) != ST_OK) {
@@ -442,10 +461,21 @@ static enum st follow_output(struct strbuf *target, struct stat *there, struct e
             add_folder_of(&next, target->data);
         }
         strbuf_add(&next, link, (size_t)len);
+        drop_slashes(&next);
         strbuf_release(target);
         *target = next;
     }
     return err_set(e, ERR_IO, "%s", strerror(ELOOP));
+}
+
+enum st cli_check_folder(const char *path, struct err *e) {
+    struct strbuf target = {0};
+    struct stat there;
+    strbuf_addstr(&target, path);
+    drop_slashes(&target);
+    enum st st = follow_output(&target, true, &there, e);
+    strbuf_release(&target);
+    return st;
 }
 
 void cli_output_expect(const char *path) {
@@ -456,7 +486,7 @@ void cli_output_expect(const char *path) {
         return;
     }
     strbuf_addstr(&target, path);
-    if (follow_output(&target, &there, &e) == ST_OK && S_ISREG(there.st_mode) &&
+    if (follow_output(&target, false, &there, &e) == ST_OK && S_ISREG(there.st_mode) &&
         already_open(&there) < 0) {
         replaced[replaced_count].st = there;
         replaced[replaced_count].path = strbuf_take(&target);
@@ -473,7 +503,7 @@ static int cli_open_file(struct cli_output *o, const struct stat *behind, struct
     struct stat there = {0};
     int fd = -1;
     strbuf_addstr(&target, o->path);
-    enum st st = follow_output(&target, &there, e);
+    enum st st = follow_output(&target, false, &there, e);
     if (st == ST_OK && behind && !S_ISREG(behind->st_mode)) {
         fd = open(o->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     } else if (st == ST_OK && behind && there.st_mode == 0) {
@@ -486,7 +516,8 @@ static int cli_open_file(struct cli_output *o, const struct stat *behind, struct
         o->target = strbuf_take(&target);
         fd = o->target ? cli_open_temporary(o) : -1;
         if (fd >= 0) {
-            remove_when_interrupted(o->temporary);
+            doomed = o->temporary;
+            catch_interruptions();
         }
     }
     int why = errno;

@@ -313,6 +313,14 @@ void cli_symbols_tell_learned(const struct cli_symbols *s, uint64_t frames) {
     }
 }
 
+void cli_symbols_tell_conflicts(const struct cli_symbols *s) {
+    uint64_t conflicts = s->learned ? learned_sources_conflicts(s->learned) : 0;
+    if (conflicts > 0) {
+        cli_say(s->dumps->tool->name, "%" PRIu64 " learned name%s in conflict, not used", conflicts,
+                conflicts == 1 ? "" : "s");
+    }
+}
+
 void cli_symbols_close(struct cli_symbols *s) {
     symbolizer_free(s->symbolizer);
     learned_sources_free(s->learned);

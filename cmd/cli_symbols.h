@@ -77,6 +77,9 @@ enum st cli_symbols_key(struct cli_symbols *s, struct dump *d, struct keyer **ke
 /* Prints how many frames were named by other reports, and how many names were in conflict;
  * nothing if both are 0. */
 void cli_symbols_tell_learned(const struct cli_symbols *s, uint64_t frames);
+/* Prints how many learned names were in conflict; nothing if none was. Runs without a summary do,
+ * because one dump's wrong name takes the right one from all others. */
+void cli_symbols_tell_conflicts(const struct cli_symbols *s);
 /* Is at most one of --learn and --no-learn given? False: an error was printed. */
 bool cli_symbols_check_learn(const struct cli_tool *tool, const char *learn, bool no_learn);
 /* Prints the store's first failure in one line, and closes s, which may be closed already. */

@@ -455,6 +455,20 @@ static int read_options(struct cli_parser *p, struct run *run) {
     return CLI_OK;
 }
 
+/* Makes the folder of the dumps. False: an error was printed. */
+static bool make_dump_folder(const struct recorder_settings *set) {
+    struct err e = {0};
+    if (cli_check_folder(set->directory, &e) != ST_OK) {
+        say(set->directory, e.text);
+        return false;
+    }
+    if (!recorder_make_folder(set->directory, set->file_mode)) {
+        say(set->directory, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
 /* Prepares all that must be in place before the program runs. Returns 0, or the exit status. */
 static int prepare(struct run *run) {
     int status = EXIT_OWN;
@@ -474,8 +488,11 @@ static int prepare(struct run *run) {
         say(run->library, "the dynamic linker takes no path with a space or colon");
         return EXIT_OWN;
     }
-    if (!recorder_make_folder(run->settings.directory, run->settings.file_mode) ||
-        !(run->directory_path = realpath(run->settings.directory, NULL))) {
+    if (!make_dump_folder(&run->settings)) {
+        return EXIT_OWN;
+    }
+    run->directory_path = realpath(run->settings.directory, NULL);
+    if (!run->directory_path) {
         say(run->settings.directory, strerror(errno));
         return EXIT_OWN;
     }
@@ -494,8 +511,7 @@ static int prepare(struct run *run) {
 /* Runs -p or --attach. Returns the exit status. */
 static int run_attached(struct run *run) {
     int status = EXIT_OWN;
-    if (!recorder_make_folder(run->settings.directory, run->settings.file_mode)) {
-        say(run->settings.directory, strerror(errno));
+    if (!make_dump_folder(&run->settings)) {
         return EXIT_OWN;
     }
     if (run->settings.pid != 0) {

@@ -228,6 +228,8 @@ static int sym_process(struct sym_run *run, char **operands, size_t count) {
     status = cli_exit_status(&run->dumps.failures);
     if (!set->quiet) {
         sym_summarise(run);
+    } else {
+        cli_symbols_tell_conflicts(&run->symbols);
     }
     bool gate = (set->require == REQUIRE_ALL && run->images.lacks_any) ||
                 (set->require == REQUIRE_APP && run->images.lacks_app);

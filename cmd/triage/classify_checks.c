@@ -1,4 +1,7 @@
 /* Checks options of stallclassify that depend on each other. */
+#include <stdlib.h>
+
+#include "base/strbuf.h"
 #include "classify_options.h"
 #include "cli_answers.h"
 
@@ -16,9 +19,31 @@ static bool check_holders(const struct cli_tool *tool, const struct classify_set
     return !s->output.facets || cli_reject(tool, "--by holder excludes --facets");
 }
 
+/* Is the output the history, or a file that SQLite keeps beside it, also if it is not there yet? A
+ * stranger's journal would be taken for one to be played back. */
+static bool is_of_history(const char *history, const char *output) {
+    static const char *const beside[] = {"", "-journal", "-wal", "-shm"};
+    char *real = history ? realpath(history, NULL) : NULL;
+    const char *const places[] = {history, real};
+    bool is = false;
+    for (size_t k = 0; k < 2 && places[k]; k++) {
+        for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+            struct strbuf path = {0};
+            strbuf_addf(&path, "%s%s", places[k], beside[i]);
+            is = is || path.failed || cli_is_one_place(path.data, output);
+            strbuf_release(&path);
+        }
+    }
+    free(real);
+    return is;
+}
+
 bool classify_check_values(const struct cli_tool *tool, const struct classify_settings *s) {
-    if (cli_is_one_place(s->history.path, s->output.path)) {
+    if (is_of_history(s->history.path, s->output.path)) {
         return cli_reject(tool, "--history and --output go to the same place");
+    }
+    if (cli_is_one_place(s->gate.baseline, s->output.path)) {
+        return cli_reject(tool, "--baseline and --output are one file");
     }
     if (s->output.by < BY_DAY) {
         return true;

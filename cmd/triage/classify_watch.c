@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -181,15 +182,32 @@ int classify_watch(struct classify_watch *w, const struct watch_ops *ops,
     return st == ST_ERR ? CLI_FAILED : CLI_OK;
 }
 
-/* Is the folder of the report the watched one, or one of those to which its files are moved? */
-static bool is_watched(const struct classify_watch *w) {
-    bool watched = cli_is_one_place(w->out, w->folder);
+/* Is the folder the watched one, or one of those to which its files are moved? */
+static bool is_watched(const struct classify_watch *w, const char *folder) {
+    bool watched = cli_is_one_place(folder, w->folder);
     for (size_t i = 0; arrivals_folders[i] && !watched; i++) {
         struct strbuf path = {0};
         strbuf_addf(&path, "%s/%s", w->folder, arrivals_folders[i]);
-        watched = !path.failed && cli_is_one_place(w->out, path.data);
+        watched = !path.failed && cli_is_one_place(folder, path.data);
         strbuf_release(&path);
     }
+    return watched;
+}
+
+/* Is the file in a watched folder, at its path or, if it is there already, behind its links? */
+static bool is_file_watched(const struct classify_watch *w, const char *path) {
+    char *real = realpath(path, NULL);
+    const char *const places[] = {path, real};
+    bool watched = false;
+    for (size_t i = 0; i < 2 && places[i]; i++) {
+        const char *slash = strrchr(places[i], '/');
+        struct strbuf folder = {0};
+        strbuf_add(&folder, places[i], slash ? (size_t)(slash + 1 - places[i]) : 0);
+        strbuf_addc(&folder, '.');
+        watched = watched || folder.failed || is_watched(w, folder.data);
+        strbuf_release(&folder);
+    }
+    free(real);
     return watched;
 }
 
@@ -201,7 +219,10 @@ bool classify_check_watch(const struct cli_tool *tool, const struct classify_wat
     if (!w->folder || !w->out || !history) {
         return cli_reject(tool, "--watch goes with --out and --history");
     }
-    if (is_watched(w)) {
+    if (is_file_watched(w, history)) {
+        return cli_reject(tool, "--history is in the folder of --watch: it would be moved away");
+    }
+    if (is_watched(w, w->out)) {
         return cli_reject(tool, "--watch and --out are one folder: the report would be read again");
     }
     return !excluded || cli_reject(tool, "--watch excludes operands, --mark, --marks,"

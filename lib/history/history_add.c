@@ -156,8 +156,7 @@ enum st history_add(struct history *h, const struct dump *dump, const struct sta
     struct dump copy = *dump, *d = &copy;
     int32_t day = day_of(h, d->time, &ahead);
     d->time = ahead ? NULL : d->time;
-    uint64_t id =
-        d->id && *d->id ? hash_bytes(d->id, strlen(d->id)) : hash_bytes(d->text, d->text_len);
+    uint64_t id = d->id && *d->id ? dump_id_hash(d->id) : hash_bytes(d->text, d->text_len);
     enum st st = claim_id(h, id, day, e);
     if (st != ST_OK) {
         return st == ST_NONE ? ST_OK : st;

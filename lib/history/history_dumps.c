@@ -46,7 +46,7 @@ static enum st copy_offered(struct history *h, struct offered_dump *to, const st
     to->len = d->text_len;
     to->text = text;
     h->offered_bytes += to->len;
-    to->id = hash_bytes(d->id, strlen(d->id));
+    to->id = dump_id_hash(d->id);
     to->user = d->user && *d->user ? hash_bytes(d->user, strlen(d->user)) : 0;
     to->span_ms = span_ms;
     to->cell = cell;
@@ -83,7 +83,7 @@ static struct dump_offer *open_offer(struct history *h, uint64_t bucket, const c
  * is both is copied only once. */
 static enum st take_offer(struct history *h, struct dump_offer *o, const struct dump *d,
                           int64_t span, size_t cell, struct err *e) {
-    uint64_t id = hash_bytes(d->id, strlen(d->id));
+    uint64_t id = dump_id_hash(d->id);
     const struct offered_dump *newest = offer_newest(o);
     int order = newest->text ? strcmp(d->time ? d->time : "", newest->time) : 1;
     bool newer = order > 0 || (order == 0 && id < newest->id);

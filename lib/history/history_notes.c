@@ -163,8 +163,9 @@ enum st history_marked_each(struct history *h, const char *name, history_bucket_
                             void *ctx, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(h->file, &s,
-                    "SELECT bucket FROM mark WHERE ?1 IN ('', name) UNION SELECT a.bucket"
-                    " FROM mark m JOIN alias a ON a.id = m.bucket WHERE ?1 IN ('', m.name)",
+                    "SELECT bucket FROM mark WHERE ?1 IN ('', name) UNION"
+                    " SELECT alias.bucket FROM mark m JOIN alias ON alias.id = m.bucket"
+                    " WHERE ?1 IN ('', m.name) AND " HISTORY_ALIAS_IS_FREE,
                     e) != ST_OK) {
         return ST_ERR;
     }
@@ -181,7 +182,8 @@ enum st history_title_of(struct history *h, uint64_t bucket, struct strbuf *out,
     struct sql_statement *s;
     if (sql_prepare(h->file, &s,
                     "SELECT title FROM bucket WHERE id = ?1 AND NOT EXISTS"
-                    " (SELECT 1 FROM alias WHERE alias.id = ?1 AND alias.bucket <> ?1)",
+                    " (SELECT 1 FROM alias WHERE alias.id = ?1 AND alias.bucket <> ?1 AND"
+                    " " HISTORY_ALIAS_IS_FREE ")",
                     e) != ST_OK) {
         return ST_ERR;
     }

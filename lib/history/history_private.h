@@ -248,4 +248,9 @@ enum st history_keep_rolled(struct history *h, const struct history_part_row *pa
                             const struct rolled_sum *sum, int64_t version,
                             struct err *e) BASE_MUST_USE;
 
+/* A condition of SQL on a row of the table alias: no bucket whose frames all have names has the id.
+ * Such a bucket keeps its marks and days, because one forged dump could claim its id. */
+#define HISTORY_ALIAS_IS_FREE                                                                      \
+    "NOT EXISTS (SELECT 1 FROM bucket o WHERE o.id = alias.id AND instr(o.title, '+0x') = 0)"
+
 #endif

@@ -20,10 +20,12 @@ struct sql_statement *history_statement(struct history *h, enum history_statemen
         [HISTORY_ALIAS_PUT] = "INSERT OR IGNORE INTO alias(id, bucket) VALUES(?1, ?2)",
         [HISTORY_NOTE_CELLS] =
             "SELECT c.day, c.version FROM bucket_day d JOIN cell c ON c.id = d.cell"
-            " WHERE d.bucket = ?1 OR d.bucket IN (SELECT id FROM alias WHERE bucket = ?1)",
+            " WHERE d.bucket = ?1 OR d.bucket IN"
+            " (SELECT id FROM alias WHERE bucket = ?1 AND " HISTORY_ALIAS_IS_FREE ")",
         [HISTORY_NOTE_MARKS] =
             "SELECT name, value FROM mark WHERE bucket = ?1 OR bucket IN"
-            " (SELECT id FROM alias WHERE bucket = ?1) ORDER BY bucket = ?1, set_at",
+            " (SELECT id FROM alias WHERE bucket = ?1 AND " HISTORY_ALIAS_IS_FREE ")"
+            " ORDER BY bucket = ?1, set_at",
         [HISTORY_CELL_SUM_PUT] = "INSERT INTO cell_sum(cell, dumps, stalled_ms) VALUES(?1, ?2, ?3)"
                                  " ON CONFLICT(cell) DO UPDATE SET dumps = dumps + ?2,"
                                  " stalled_ms = stalled_ms + ?3",

@@ -474,7 +474,7 @@ static void judge_run(struct gate *g) {
     } else if (g->count[GATE_NEW]) {
         g->verdict = GATE_NEW;
     } else {
-        bool little = few || !watched || g->suspects || g->decided_permille < 500;
+        bool little = few || !watched || g->suspects || g->apart_hides || g->decided_permille < 500;
         g->verdict = little ? GATE_INCONCLUSIVE : GATE_PASS;
     }
 }
@@ -507,6 +507,7 @@ enum st gate_compare(struct gate *g, const struct triage *base, const struct tri
         gate_release(g);
         return ST_ERR;
     }
+    gate_find_apart(g, alpha);
     judge_run(g);
     return ST_OK;
 }

@@ -103,13 +103,19 @@ struct gate {
     /* Share of the level-1 stalls whose bucket, or a pool that it is in, has enough data. */
     uint64_t decided_permille;
     size_t suspects; /* number of suspect rows */
+    /* The dumps that were set apart rose so much that all dumps, set apart or not, would be a
+     * significant rise, to apart_ratio times the rate, of at least the percentage of the options:
+     * stalls may have got among them. Without exposure, that is the rise of all if the rate of the
+     * ranked dumps had stayed. */
+    bool apart_hides;
+    double apart_ratio; /* INFINITY: no dump before; 0: apart_hides is false */
     /* In level-1 buckets with at least seen_permille of the stalls, a rise to seen_ratio times as
      * many would have been detected. seen_ratio is 0 if there is no such bucket, or if only a rise
      * to ten times as many or more would have been detected. */
     unsigned seen_permille;
     double seen_ratio; /* see seen_permille */
     /* Verdict of the run: GATE_REGRESSED, else GATE_NEW, if a row has it; else GATE_INCONCLUSIVE
-     * for too little data or a suspect row; else GATE_PASS. */
+     * for too little data, a suspect row or apart_hides; else GATE_PASS. */
     enum gate_verdict verdict;
 };
 
@@ -119,6 +125,9 @@ struct gate {
 enum st gate_compare(struct gate *g, const struct triage *base, const struct triage *now,
                      const struct gate_options *o, struct err *e) BASE_MUST_USE;
 void gate_release(struct gate *g);
+/* Returns the number of dumps of stalls that were set apart: in the background, prewarmed, idle,
+ * captured too late, or without a stack. */
+uint64_t gate_set_apart(const struct triage *t);
 /* Returns the standard error of the logarithm of a row's ratio, by stalls or by users, whichever
  * is smaller. */
 double gate_row_error(const struct gate_row *row);

@@ -100,7 +100,7 @@ static bool number_ids(const struct matching *x, size_t run, struct alias_index 
             return false;
         }
         for (size_t k = 0; k < b->aliases.len; k++) {
-            if (!number_bucket(n, b->aliases.data[k], b)) {
+            if (bucket_mostly_has(b, k) && !number_bucket(n, b->aliases.data[k], b)) {
                 return false;
             }
         }
@@ -118,13 +118,16 @@ static const struct bucket *find_by_ids(const struct matching *x, const struct a
         note_candidates(x, others, own, set, b, NULL, &found, &several);
     }
     for (size_t i = 0; i < b->aliases.len; i++) {
-        note_candidates(x, others, b->aliases.data[i], set, b, NULL, &found, &several);
+        if (bucket_mostly_has(b, i)) {
+            note_candidates(x, others, b->aliases.data[i], set, b, NULL, &found, &several);
+        }
     }
     return several ? NULL : found;
 }
 
 /* Matches each bucket that has no match with the bucket of the other run with which it shares an
- * id, if there is exactly one. Several buckets may match the same bucket, for instance when the
+ * id, if there is exactly one. Aliases that few of a bucket's dumps tell do not count, because one
+ * forged dump could tell any. Several buckets may match the same bucket, for instance when the
  * later run knows that one function was inlined at several places. False: out of memory. */
 static bool match_ids(const struct matching *x) {
     struct alias_index of[RATES_RUNS] = {0};

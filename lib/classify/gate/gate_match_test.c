@@ -196,15 +196,15 @@ static void an_id_in_common_pairs(void **state) {
     struct pair p = start();
     struct bucket *base = put(&p, RATES_BASE, "UIKit a b");
     struct bucket *now = put(&p, RATES_NOW, "UIKit x y z w");
-    assert_true(bucket_add_alias(
-        now, number_of(base, '2'))); /* the bucket's alias is the id of the other bucket */
+    /* the bucket's alias is the id of the other bucket */
+    assert_true(bucket_add_alias(now, number_of(base, '2'), UINT32_MAX));
     match(&p);
     assert_true(paired(&p, 1, base, now));
     end(&p);
     p = start();
     base = put(&p, RATES_BASE, "UIKit a b");
     now = put(&p, RATES_NOW, "UIKit x y z w");
-    assert_true(bucket_add_alias(now, 77) && bucket_add_alias(base, 77));
+    assert_true(bucket_add_alias(now, 77, UINT32_MAX) && bucket_add_alias(base, 77, UINT32_MAX));
     match(&p);
     assert_true(paired(&p, 1, base, now));
     end(&p);
@@ -217,7 +217,8 @@ static void an_id_of_several_pairs_none_of_them(void **state) {
     struct bucket *one = put(&p, RATES_NOW, "UIKit x y z w");
     struct bucket *two = put(&p, RATES_NOW, "UIKit k l m n");
     for (size_t i = 0; i < 2; i++) {
-        assert_true(bucket_add_alias(i ? one : two, 77) && bucket_add_alias(base, 77));
+        assert_true(bucket_add_alias(i ? one : two, 77, UINT32_MAX) &&
+                    bucket_add_alias(base, 77, UINT32_MAX));
     }
     match(&p); /* each of the two has only one candidate, so both are compared with it */
     assert_int_equal(p.match.other[RATES_NOW][1][one->index], base->index);
@@ -227,8 +228,8 @@ static void an_id_of_several_pairs_none_of_them(void **state) {
     base = put(&p, RATES_BASE, "UIKit a b");
     one = put(&p, RATES_BASE, "UIKit x y z w");
     two = put(&p, RATES_NOW, "UIKit k l m n");
-    assert_true(bucket_add_alias(base, 77) && bucket_add_alias(one, 78));
-    assert_true(bucket_add_alias(two, 77) && bucket_add_alias(two, 78));
+    assert_true(bucket_add_alias(base, 77, UINT32_MAX) && bucket_add_alias(one, 78, UINT32_MAX));
+    assert_true(bucket_add_alias(two, 77, UINT32_MAX) && bucket_add_alias(two, 78, UINT32_MAX));
     struct bucket *same = put(&p, RATES_NOW, "UIKit x y z w");
     match(&p);
     /* … but a bucket that both runs have is not a candidate. */
@@ -426,7 +427,7 @@ static void out_of_memory_is_an_error(void **state) {
     count(&p, RATES_BASE, "UIKit e f g h", 3, usual_os, usual_device);
     count(&p, RATES_NOW, "UIKit x a b c", 3, usual_os, usual_device);
     struct bucket *b = put(&p, RATES_NOW, "UIKit k l m n");
-    assert_true(bucket_add_alias(b, 77));
+    assert_true(bucket_add_alias(b, 77, UINT32_MAX));
     for (size_t i = 0; i < RATES_RUNS; i++) {
         assert_int_equal(triage_finish(p.run[i], NULL), ST_OK);
     }
@@ -436,8 +437,29 @@ static void out_of_memory_is_an_error(void **state) {
     end(&p);
 }
 
+/* One forged dump among 61 could tell any bucket's id. */
+static void an_alias_of_few_dumps_pairs_nothing(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t told;
+        bool paired;
+    } rows[] = {{1, false}, {30, false}, {31, true}, {61, true}};
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+        struct pair p = start();
+        struct bucket *base = put(&p, RATES_BASE, "UIKit a b");
+        struct bucket *now = put(&p, RATES_NOW, "UIKit x y z w");
+        struct bucket *of = i % 2 ? base : now;
+        of->tally->dumps = 61;
+        assert_true(bucket_add_alias(of, number_of(i % 2 ? now : base, '2'), rows[i / 2].told));
+        match(&p);
+        assert_int_equal(paired(&p, 1, base, now), rows[i / 2].paired);
+        end(&p);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_alias_of_few_dumps_pairs_nothing),
         cmocka_unit_test(equal_keys_are_compared),
         cmocka_unit_test(a_function_that_came_or_went_is_looked_through),
         cmocka_unit_test(other_differences_are_other_stalls),

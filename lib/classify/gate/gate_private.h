@@ -28,4 +28,8 @@ bool gate_add_pools(struct gate *g);
  * from systems, or all from devices, that the base did not have. */
 void gate_find_platforms(struct gate *g);
 
+/* Sets g->apart_hides and g->apart_ratio once the rows are compared. alpha: the error of the test.
+ */
+void gate_find_apart(struct gate *g, double alpha);
+
 #endif

@@ -50,6 +50,46 @@ static struct outcome compare(struct dice *d, const struct fleet *base, const st
     return out;
 }
 
+/* Compares a run with the same one of which dumps are set apart, too. */
+static void a_rise_among_what_was_set_apart_is_no_pass(void **state) {
+    (void)state;
+    static const struct {
+        enum triage_apart why;
+        double base, now; /* dumps set apart for each ranked one */
+        bool hides;
+    } cases[] = {{APART_BACKGROUND, 0, 0, false}, {APART_BACKGROUND, 0, 4, true},
+                 {APART_PREWARMED, 0, 4, true},   {APART_IDLE, 0.5, 4, true},
+                 {APART_IDLE, 0, 0.02, false},    {APART_BACKGROUND, 2, 2, false},
+                 {APART_BACKGROUND, 4, 0, false}, {APART_CRASH, 0, 4, false}};
+    static const struct gate_options o = {.regressed_percent = 20, .min_users = 20};
+    struct dice d = {4};
+    struct fleet f = fleet_usual(3000);
+    f.causes = 2;
+    struct triage *run = fleet_draw(&d, &f), *same = NULL;
+    d = (struct dice){4};
+    same = fleet_draw(&d, &f);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gate g;
+        struct strbuf text = {0};
+        struct sink s = sink_to_strbuf(&text);
+        double dumps = (double)run->total.dumps;
+        run->apart[cases[i].why] = (uint64_t)(cases[i].base * dumps);
+        same->apart[cases[i].why] = (uint64_t)(cases[i].now * dumps);
+        assert_int_equal(gate_compare(&g, run, same, &o, NULL), ST_OK);
+        assert_int_equal(g.verdict, cases[i].hides ? GATE_INCONCLUSIVE : GATE_PASS);
+        gate_print_text(&g, &s);
+        assert_int_equal(sink_close(&s, NULL), ST_OK);
+        assert_int_equal(strstr(text.data, "Set apart and not compared") != NULL,
+                         cases[i].base + cases[i].now > 0);
+        assert_int_equal(strstr(text.data, "stalls may be among them") != NULL, cases[i].hides);
+        strbuf_release(&text);
+        gate_release(&g);
+        run->apart[cases[i].why] = same->apart[cases[i].why] = 0;
+    }
+    triage_free(run);
+    triage_free(same);
+}
+
 /* Compares two runs that differ only in how much of the sessions' time was watched. */
 static void a_run_that_was_not_watched_is_no_pass(void **state) {
     (void)state;
@@ -362,6 +402,7 @@ static void other_rules_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_that_was_not_watched_is_no_pass),
+        cmocka_unit_test(a_rise_among_what_was_set_apart_is_no_pass),
         cmocka_unit_test(binomial_tails_are_those_of_the_sums),
         cmocka_unit_test(adjusted_values_are_holms),
         cmocka_unit_test(the_error_is_spent_where_a_rise_can_just_be_seen),

@@ -77,6 +77,11 @@ void gate_print_json(const struct gate *g, struct sink *out) {
     jsonw_member_u64(w, "min_users", g->options.min_users);
     jsonw_member_u64(w, "tests", g->tests);
     jsonw_member_u64(w, "decided_permille", g->decided_permille);
+    if (gate_set_apart(g->run[RATES_BASE]) || gate_set_apart(g->run[RATES_NOW])) {
+        jsonw_member_u64(w, "baseline_apart", gate_set_apart(g->run[RATES_BASE]));
+        jsonw_member_u64(w, "now_apart", gate_set_apart(g->run[RATES_NOW]));
+        jsonw_member_bool(w, "apart_hides", g->apart_hides);
+    }
     for (size_t run = 0; run < RATES_RUNS; run++) {
         uint64_t unknown = tally_length_unknown(&g->run[run]->total);
         if (unknown) {

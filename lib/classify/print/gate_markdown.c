@@ -116,6 +116,9 @@ void gate_print_markdown(const struct gate *g, struct sink *out) {
     gate_add_notes(&m.text, g);
     sink_str(out, "\n<sub>");
     strbuf_truncate(&m.text, m.text.len ? m.text.len - 1 : 0); /* drops the last line feed */
+    for (size_t i = 0; i < m.text.len; i++) {
+        m.text.data[i] = m.text.data[i] == '\n' ? ' ' : m.text.data[i];
+    }
     gate_markdown_put(&m);
     sink_str(out, "</sub>\n");
     (void)strbuf_check(&m.text, &out->err);

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "classify/print/apart_text.h"
+
 const char *const gate_measure_names[GATE_MEASURES] = {"stalls", "time", "users"};
 
 /* Returns the divisor that turns a measure's events into the unit of the report. */
@@ -240,7 +242,36 @@ static void add_gate_unexposed(struct strbuf *b, const struct gate *g) {
     }
 }
 
+/* Appends what was set apart in a run, with `which` behind it; nothing if nothing was. */
+static void add_apart_of(struct strbuf *b, const struct gate *g, size_t run, const char *which) {
+    uint64_t counts[APART_COUNT];
+    struct strbuf text = {0};
+    memcpy(counts, g->run[run]->apart, sizeof counts);
+    counts[APART_DUPLICATE] = counts[APART_LEFT_OUT] = 0;
+    apart_text_add(&text, counts);
+    strbuf_addf(b, "%s %s", which, text.len ? strbuf_cstr(&text) : "none");
+    b->failed = b->failed || text.failed;
+    strbuf_release(&text);
+}
+
+static void add_gate_apart(struct strbuf *b, const struct gate *g) {
+    const uint64_t *base = g->run[RATES_BASE]->apart, *now = g->run[RATES_NOW]->apart;
+    if (gate_set_apart(g->run[RATES_BASE]) || gate_set_apart(g->run[RATES_NOW]) ||
+        base[APART_CRASH] || now[APART_CRASH]) {
+        strbuf_addstr(b, "Set apart and not compared: ");
+        add_apart_of(b, g, RATES_BASE, "of the baseline");
+        add_apart_of(b, g, RATES_NOW, "; now");
+        strbuf_addstr(b, ".\n");
+    }
+    if (g->apart_hides) {
+        strbuf_addstr(b, "With the dumps that were set apart there would be ");
+        gate_add_number(b, g->apart_ratio);
+        strbuf_addstr(b, " times as many: stalls may be among them, so this is no pass.\n");
+    }
+}
+
 void gate_add_notes(struct strbuf *b, const struct gate *g) {
+    add_gate_apart(b, g);
     add_gate_watched(b, g, RATES_BASE, "baseline's sessions");
     add_gate_watched(b, g, RATES_NOW, "sessions now");
     if (!g->rates) {

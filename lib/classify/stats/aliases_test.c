@@ -55,7 +55,7 @@ static struct bucket *bucket(struct triage *t, struct bucket_set *set, const cha
     }
     if (was) {
         assert_true(key_of(text, sizeof text, was));
-        if (!bucket_add_alias(b, key_number(set->level, text, strlen(text)))) {
+        if (!bucket_add_alias(b, key_number(set->level, text, strlen(text)), UINT32_MAX)) {
             return NULL;
         }
     }
@@ -249,10 +249,10 @@ static void as_many_are_kept_as_there_is_room_whatever_their_order(void **state)
     enum { MANY = 3 * ALIASES_MAX };
     struct bucket up = {0}, down = {0};
     for (uint64_t i = 0; i < MANY; i++) {
-        assert_true(bucket_add_alias(&up, hash_u64(i) >> 16));
-        assert_true(bucket_add_alias(&down, hash_u64(MANY - 1 - i) >> 16));
+        assert_true(bucket_add_alias(&up, hash_u64(i) >> 16, 1));
+        assert_true(bucket_add_alias(&down, hash_u64(MANY - 1 - i) >> 16, 1));
         /* The bucket has this id already, or it was dropped. */
-        assert_true(bucket_add_alias(&up, hash_u64(i / 2) >> 16));
+        assert_true(bucket_add_alias(&up, hash_u64(i / 2) >> 16, 1));
     }
     assert_int_equal(up.aliases.len, ALIASES_MAX);
     assert_int_equal(down.aliases.len, ALIASES_MAX);

@@ -17,6 +17,7 @@ void bucket_drop(struct bucket *b) {
     tally_free(b->tally);
     b->tally = NULL;
     SMALL_VEC_RELEASE(&b->aliases);
+    SMALL_VEC_RELEASE(&b->alias_dumps);
     SMALL_VEC_RELEASE(&b->actions);
     SMALL_VEC_RELEASE(&b->children);
     release_evidence(&b->evidence);
@@ -192,10 +193,11 @@ bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms) {
     return true;
 }
 
-bool bucket_add_alias(struct bucket *b, uint64_t alias) {
+bool bucket_add_alias(struct bucket *b, uint64_t alias, uint64_t dumps) {
     size_t low;
     LOWER_BOUND(low, b->aliases.len, b->aliases.data[low], alias);
     if (low < b->aliases.len && b->aliases.data[low] == alias) {
+        sum_add(&b->alias_dumps.data[low], dumps);
         return true;
     }
     if (b->aliases.len == ALIASES_MAX) {
@@ -203,7 +205,12 @@ bool bucket_add_alias(struct bucket *b, uint64_t alias) {
             return true;
         }
         b->aliases.len--; /* drops the largest alias */
+        b->alias_dumps.len--;
     }
+    if (!SMALL_VEC_INSERT(&b->alias_dumps, low)) {
+        return false;
+    }
+    b->alias_dumps.data[low] = dumps;
     if (!SMALL_VEC_INSERT(&b->aliases, low)) {
         return false;
     }
@@ -211,9 +218,19 @@ bool bucket_add_alias(struct bucket *b, uint64_t alias) {
     return true;
 }
 
-bool bucket_add_ways(struct bucket *b, const struct stall_key *key, size_t level) {
+bool bucket_mostly_has(const struct bucket *b, size_t alias) {
+    uint64_t dumps = b->tally ? b->tally->dumps : 0;
+    return b->alias_dumps.data[alias] >= dumps - dumps / 2;
+}
+
+bool bucket_add_ways(struct bucket *b, const struct stall_key *key, size_t level, uint64_t dumps) {
     for (size_t way = 0; way < KEY_WAYS; way++) {
-        if (key->was[way][level] && !bucket_add_alias(b, key->was[way][level])) {
+        uint64_t was = key->was[way][level];
+        bool told = false; /* another way has told it, and the dump counts once */
+        for (size_t i = 0; i < way; i++) {
+            told = told || key->was[i][level] == was;
+        }
+        if (was && !told && !bucket_add_alias(b, was, dumps)) {
             return false;
         }
     }

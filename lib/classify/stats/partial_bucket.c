@@ -278,7 +278,25 @@ static void read_actions(struct partial_line *l, const struct tape_value *o, str
 static void read_aliases(struct partial_line *l, const struct tape_value *o, struct bucket *b) {
     struct partial_items items = partial_get_items(l, o, "aliases", 1);
     while (items.next < items.end && partial_fine(l)) {
-        partial_need(l, bucket_add_alias(b, partial_hash(l, partial_take(&items), "aliases")));
+        partial_need(l, bucket_add_alias(b, partial_hash(l, partial_take(&items), "aliases"), 0));
+    }
+}
+
+/* Reads how many dumps tell each alias; without the member it is all of the bucket's dumps. */
+static void read_alias_dumps(struct partial_line *l, const struct tape_value *o, struct bucket *b) {
+    if (!partial_member(l, o, "alias_dumps")) {
+        for (size_t i = 0; i < b->aliases.len; i++) {
+            b->alias_dumps.data[i] = b->tally->dumps;
+        }
+        return;
+    }
+    struct partial_items items = partial_get_items(l, o, "alias_dumps", 1);
+    for (size_t i = 0; partial_fine(l) && (i < b->aliases.len || items.next < items.end); i++) {
+        if (i == b->aliases.len || items.next == items.end) {
+            partial_reject(l, "alias_dumps");
+            return;
+        }
+        b->alias_dumps.data[i] = partial_take_number(l, &items, INT64_MAX, "alias_dumps");
     }
 }
 
@@ -336,10 +354,11 @@ void partial_read_bucket(struct partial_line *l, const struct tape_value *o, siz
     }
     if (has_of_parent(l, parent) && !partial_member(l, o, "tally")) {
         tally_share(&b->tally, parent->tally);
-        return;
+    } else {
+        partial_read_tally(l, o, "tally", b->tally);
+        if (parent) {
+            bucket_share_tally(parent, b);
+        }
     }
-    partial_read_tally(l, o, "tally", b->tally);
-    if (parent) {
-        bucket_share_tally(parent, b);
-    }
+    read_alias_dumps(l, o, b);
 }

@@ -245,14 +245,24 @@ static bool put_actions(struct partial_writer *w, const struct bucket *b) {
 }
 
 static void partial_out_put_aliases(struct jsonw *w, const struct bucket *b) {
+    bool differs = false;
     if (!b->aliases.len) {
         return;
     }
     jsonw_member_array(w, "aliases");
     for (size_t i = 0; i < b->aliases.len; i++) {
         put_hash(w, NULL, b->aliases.data[i]);
+        differs = differs || b->alias_dumps.data[i] < b->tally->dumps;
     }
     jsonw_end_array(w);
+    if (differs) {
+        jsonw_member_array(w, "alias_dumps");
+        for (size_t i = 0; i < b->aliases.len; i++) {
+            uint64_t told = b->alias_dumps.data[i], all = b->tally->dumps;
+            jsonw_u64(w, told < all ? told : all);
+        }
+        jsonw_end_array(w);
+    }
 }
 
 /* Are two evidences, whose reasons belong to one triage, equal except for their stacks? */

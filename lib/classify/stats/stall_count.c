@@ -58,13 +58,14 @@ static uint64_t content_text(uint64_t hash, const char *text) {
 
 /* Returns a hash of the facts that a dump adds to the counts: bucket, time, stall and user. */
 static uint64_t counted_content(const struct dump *d, const struct stall_key *key) {
-    const char *const texts[] = {d->time,        d->user,      d->stall.id,    d->stall.kind,
+    const char *const texts[] = {d->time,        d->user,      d->stall.kind,
                                  d->app.version, d->device.os, d->device.model};
     const uint64_t numbers[] = {(uint64_t)dump_span_ms(d),
                                 (uint64_t)d->stall.seq,
                                 (uint64_t)d->stall.at_ms,
                                 d->stall.ended,
                                 d->stall.fatal,
+                                d->stall.id ? dump_id_hash(d->stall.id) : 0,
                                 key->status};
     const struct key *level2 = &key->level[1];
     uint64_t hash = level2->count;
@@ -85,7 +86,7 @@ bool stall_count_judge(struct seen_set *seen, const struct dump *d, const struct
                        bool wanted, const bool open[APART_COUNT], enum triage_apart *why) {
     bool duplicate = false;
     if (d->id && *d->id &&
-        !seen_before(seen, hash_bytes(d->id, strlen(d->id)), counted_content(d, key), &duplicate)) {
+        !seen_before(seen, dump_id_hash(d->id), counted_content(d, key), &duplicate)) {
         return false;
     }
     *why = triage_apart_of(d, key, open);
@@ -187,7 +188,7 @@ static uint64_t hash_of_stall(const struct dump *d) {
     if (strspn(id, "0-") == strlen(id)) {
         return 0;
     }
-    uint64_t hash = hash_bytes(id, strlen(id));
+    uint64_t hash = dump_id_hash(id);
     for (size_t i = 0; i < sizeof process / sizeof *process; i++) {
         hash = content_text(hash, process[i]);
     }
@@ -226,8 +227,8 @@ uint64_t stall_count_alone(const struct dump *d, uint64_t cap_ms, uint64_t *span
     return add_span(&spans, d, *span_ms, cap_ms);
 }
 
-/* Notes whether the dump, one more of its stall if `met`, is all of it by its own members. A stall
- * that has such a dump and another one is counted as contradicting, once. */
+/* Notes whether the dump, one more of its id if `met`, is all of its stall by its own members. An
+ * id that has such a dump and another one is counted as contradicting, once. */
 static void note_whole(struct stall_ledger *l, struct stall_counted *s, bool met, bool whole) {
     s->whole = s->whole || whole;
     if (met && s->whole && !s->contradicting) {
@@ -243,26 +244,34 @@ static bool span_is_whole(const struct dump *d, uint64_t span_ms) {
     return d->stall.seq <= 1 && last && span_ms >= duration;
 }
 
+/* Does it say so itself, by a span and a duration? No id joins such a dump to others. */
+static bool says_whole(const struct dump *d) {
+    return (d->stall.ended || d->stall.fatal) && d->stall.seq <= 1 && d->stall.duration_ms > 0 &&
+           d->stall.span_ms >= d->stall.duration_ms;
+}
+
 bool stall_count_take(struct stall_ledger *l, const struct dump *d, enum triage_apart why,
                       uint64_t cap_ms, struct stall_count *out) {
-    struct stall_counted none = {0};
-    *out = (struct stall_count){.hash = hash_of_stall(d)};
+    struct stall_counted alone = {0};
+    uint64_t hash = hash_of_stall(d);
+    int64_t said = dump_span_ms(d);
+    uint64_t span = said > 0 ? (uint64_t)said : 0, cap = cap_ms ? cap_ms : UINT64_MAX;
+    *out = (struct stall_count){0};
     if (why == APART_DUPLICATE) {
         return true;
     }
-    bool met = out->hash && known_stall(l, out->hash);
-    struct stall_counted *s = out->hash ? note_stall(l, out->hash) : &none;
+    bool met = hash && known_stall(l, hash), whole = is_whole(d, span), own = says_whole(d);
+    struct stall_counted *s = hash ? note_stall(l, hash) : &alone;
     if (!s) {
         return false;
     }
-    int64_t said = dump_span_ms(d);
-    uint64_t span = said > 0 ? (uint64_t)said : 0, cap = cap_ms ? cap_ms : UINT64_MAX;
-    struct stall_spans alone = {0};
-    out->span_ms = add_span(&s->all, d, span, UINT64_MAX);
-    out->ms = add_span(why == APART_NONE ? &s->ranked : &alone, d, span, cap);
-    out->counted = s->counted;
-    bool whole = span_is_whole(d, span);
-    out->whole = !out->hash || (!met && whole);
     note_whole(l, s, met, whole);
+    s = own ? &alone : s;
+    out->hash = own ? 0 : hash;
+    out->span_ms = add_span(&s->all, d, span, UINT64_MAX);
+    struct stall_spans unranked = {0};
+    out->ms = add_span(why == APART_NONE ? &s->ranked : &unranked, d, span, cap);
+    out->counted = s->counted;
+    out->whole = !out->hash || (!met && whole);
     return true;
 }

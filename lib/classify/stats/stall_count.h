@@ -54,7 +54,7 @@ struct stall_counted {
         uint64_t said_ms, longest_ms, ms;
     } all, ranked;
     bool counted; /* true: the stall was counted, and its later dumps must not count it again */
-    bool whole;   /* a dump is all of the stall by its own members */
+    bool whole;   /* a dump with this id is all of its stall by its own members */
     bool contradicting; /* such a dump is not the only one */
 };
 /* The stalls that were read, so that each is counted once and with at most its cap, even if its
@@ -64,8 +64,8 @@ enum { STALL_LEDGER_GENERATION = 1 << 17 };
 struct stall_ledger {
     struct stall_counted *slots[2]; /* [0] is the current generation */
     size_t slot_count[2], used;
-    /* Number of stalls with several dumps, one of which is the whole stall by its own members: the
-     * writer has given one id to several stalls, which count as one. */
+    /* Number of ids with several dumps, one of which is a whole stall by its own members: the
+     * writer has given one id to several stalls. */
     uint64_t contradicting;
 };
 void stall_ledger_release(struct stall_ledger *l);
@@ -75,23 +75,25 @@ void stall_ledger_mark(struct stall_ledger *l, uint64_t hash);
 /* The part of its stall's time that one dump counts. */
 struct stall_count {
     /* Hash of the dump's stall, which is its id in one app, on one device, of one user; 0 = the
-     * stall has no id, or one of zeros. */
+     * stall has no id, or one of zeros, or the dump says that its span is all of the stall. */
     uint64_t hash;
     uint64_t span_ms; /* the dump's span in ms, before the cap; 0 = unknown */
     /* The part of the dump's span, in ms, that lies in the first cap_ms of its stall. */
     uint64_t ms;
-    /* The dump counts for a whole stall: it has no stall id, or its own members cover the whole
-     * stall, and no other dump of the stall was read before. */
+    /* The dump counts for a whole stall: `hash` is 0, or its own members cover the whole stall, and
+     * no other dump of the stall was read before. */
     bool whole;
     bool counted; /* the dump's stall was counted before, so the dump only adds time */
 };
 /* Computes how much stalled time, and whether a stall, the next dump of an input adds; `why` is the
  * reason why it is not ranked. cap_ms: 0 = no cap. Only the part of a span that lies in the first
  * cap_ms of the stall counts. The span of the first dump begins with the stall, that of a later
- * dump with its own detection (at_ms, if the dump has it). All dumps of a stall together count the
- * sum of their spans or the longest time of a dump without a span, whichever is larger, up to the
- * cap. This total does not depend on the order of the dumps, while each dump's part of it may. A
- * duplicate adds nothing. False: out of memory. */
+ * dump with its own detection (at_ms, if the dump has it). A first dump whose span is the whole
+ * duration of its stall is a stall of its own, whatever its id, so that an id which a writer gives
+ * to all stalls hides none. All other dumps of a stall together count the sum of their spans or the
+ * longest time of a dump without a span, whichever is larger, up to the cap. This total does not
+ * depend on the order of the dumps, while each dump's part of it may. A duplicate adds nothing.
+ * False: out of memory. */
 bool stall_count_take(struct stall_ledger *l, const struct dump *d, enum triage_apart why,
                       uint64_t cap_ms, struct stall_count *out);
 

@@ -276,22 +276,6 @@ static bool add_to_levels(struct triage *t, struct stall_share *s, struct bucket
 
 /* ---- dumps ---- */
 
-/* Adds an earlier id to a bucket's aliases, if the text has the form of an id. False: out of
- * memory. */
-static bool add_alias_text(struct bucket *b, const char *id) {
-    uint64_t number;
-    return !id || strcmp(id, b->id) == 0 || strlen(id) != KEY_ID_SIZE - 1 ||
-           !parse_hex(id, KEY_ID_SIZE - 1, &number) || bucket_add_alias(b, number);
-}
-
-/* Adds two kinds of former ids to a bucket's aliases: those of the time when less was known about
- * its frames, and those with which the dump was annotated. False: out of memory. */
-static bool add_aliases(struct bucket *b, const struct stall_key *key, size_t level,
-                        const char *annotated, const char *before) {
-    return bucket_add_ways(b, key, level) && add_alias_text(b, annotated) &&
-           add_alias_text(b, before);
-}
-
 /* Returns the threshold of a kind of stall, which is added if it is new; NULL = out of memory. The
  * rows are in the order of the strings' numbers: each dump may name a kind of its own, whose string
  * is new, so that its row is the last one. */
@@ -424,7 +408,7 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
             return false;
         }
         part->action = action->index;
-        if (!add_aliases(action, key, KEY_LEVELS, d->class.action, d->class.action_was)) {
+        if (!bucket_add_ways(action, key, KEY_LEVELS, 1)) {
             return false;
         }
     }
@@ -433,8 +417,7 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
     }
     for (size_t i = 0; i < KEY_LEVELS; i++) {
         if ((part->action != NO_INDEX && !bucket_add_action(at[i], part->action, s.ms)) ||
-            !add_aliases(at[i], key, i, i ? d->class.level2 : d->class.level1,
-                         i ? d->class.level2_was : d->class.level1_was)) {
+            !bucket_add_ways(at[i], key, i, 1)) {
             return false;
         }
     }
@@ -461,7 +444,7 @@ static bool count_idle(struct triage *t, const struct dump *d, const struct stal
 static bool note_id(struct triage *t, const struct dump *d) {
     bool told = d->id && *d->id;
     sum_add(told ? &t->ids.told : &t->ids.untold, 1);
-    return !told || id_sketch_add(&t->ids, hash_bytes(d->id, strlen(d->id)), 1);
+    return !told || id_sketch_add(&t->ids, dump_id_hash(d->id), 1);
 }
 
 enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key, bool wanted,

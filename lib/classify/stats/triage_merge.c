@@ -118,7 +118,7 @@ static bool merge_evidence(struct triage *t, const struct triage *of, struct map
  * False: out of memory. */
 static bool merge_counts(const struct mapping *m, struct bucket *b, struct bucket *from) {
     for (size_t i = 0; i < from->aliases.len; i++) {
-        if (!bucket_add_alias(b, from->aliases.data[i])) {
+        if (!bucket_add_alias(b, from->aliases.data[i], from->alias_dumps.data[i])) {
             return false;
         }
     }
@@ -401,7 +401,7 @@ static struct bucket *merge_named_action(struct triage *t, const struct triage *
     uint64_t number;
     if (!b || !merge_counts(m, b, was) ||
         (strcmp(was->id, b->id) != 0 && parse_hex(was->id, strlen(was->id), &number) &&
-         !bucket_add_alias(b, number))) {
+         !bucket_add_alias(b, number, was->tally ? was->tally->dumps : 0))) {
         return NULL;
     }
     if (bucket_offers_better(b, &was->evidence)) {

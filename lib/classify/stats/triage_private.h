@@ -59,8 +59,12 @@ struct bucket {
     size_t frame_count;
     struct evidence evidence;
     /* Earlier ids of the bucket, as numbers, ascending: from when less was known about its frames
-     * (enum key_way), from before a renaming, and from annotations. */
+     * (enum key_way), and from before a renaming. Each is computed from frames. An id that a dump
+     * says (its member `class`) is none of them: one dump could claim any bucket's id. */
     SMALL_VEC(uint64_t) aliases;
+    /* For each alias, the number of dumps whose frames tell it, or more than the bucket has: all.
+     */
+    SMALL_VEC(uint64_t) alias_dumps;
     uint32_t parent; /* for level 2: index of its level-1 bucket */
     SMALL_VEC(struct action_share) actions;
     /* The indexes of the level-2 buckets of a level-1 bucket; triage_finish ranks them. */
@@ -277,12 +281,15 @@ bool bucket_offers_better(const struct bucket *b, const struct evidence *offer);
 /* Replaces the bucket's evidence by a copy of `offer`, whose reason is a string of the triage
  * and is not copied. False: out of memory, and nothing changed. */
 bool bucket_take_evidence(struct bucket *b, const struct evidence *offer);
-/* Adds an earlier id to the bucket. If there are more than ALIASES_MAX, the smallest are kept, so
- * that the order in which they come does not matter. False: out of memory. */
-bool bucket_add_alias(struct bucket *b, uint64_t alias);
-/* Adds the former ids of a key at this level (KEY_LEVELS: the action) to the bucket. False: out
- * of memory. */
-bool bucket_add_ways(struct bucket *b, const struct stall_key *key, size_t level);
+/* Adds an earlier id to the bucket, which so many dumps tell. If there are more than ALIASES_MAX,
+ * the smallest are kept, so that the order in which they come does not matter. False: out of
+ * memory. */
+bool bucket_add_alias(struct bucket *b, uint64_t alias, uint64_t dumps);
+/* Do at least half of the bucket's dumps tell its alias at this index? */
+bool bucket_mostly_has(const struct bucket *b, size_t alias);
+/* Adds the former ids of a key at this level (KEY_LEVELS: the action) to the bucket, each once,
+ * which so many dumps tell. False: out of memory. */
+bool bucket_add_ways(struct bucket *b, const struct stall_key *key, size_t level, uint64_t dumps);
 /* Makes the level-2 bucket `child` a child of the level-1 bucket `parent` unless it has a
  * parent. False: out of memory. */
 bool bucket_adopt(struct bucket *parent, struct bucket *child);

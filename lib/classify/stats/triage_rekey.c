@@ -163,7 +163,7 @@ static bool rekey_take_evidence(const struct rekeying *r, struct bucket *b,
 static bool keep_id(struct bucket *now, const struct bucket *was) {
     uint64_t number;
     return strcmp(now->id, was->id) == 0 || !parse_hex(was->id, strlen(was->id), &number) ||
-           bucket_add_alias(now, number);
+           bucket_add_alias(now, number, SUM_MAX);
 }
 
 /* Copies the bucket's aliases to the bucket that replaces it, if only names have changed. False:
@@ -171,7 +171,8 @@ static bool keep_id(struct bucket *now, const struct bucket *was) {
 static bool rekey_keep_aliases(const struct rekeying *r, struct bucket *now,
                                const struct bucket *was) {
     for (size_t i = 0; r->resolve && i < was->aliases.len; i++) {
-        if (!bucket_add_alias(now, was->aliases.data[i])) {
+        uint64_t dumps = bucket_mostly_has(was, i) ? SUM_MAX : was->alias_dumps.data[i];
+        if (!bucket_add_alias(now, was->aliases.data[i], dumps)) {
             return false;
         }
     }
@@ -187,7 +188,7 @@ static bool rekey_add_bucket(struct rekeying *r, const struct bucket *from, cons
     for (size_t i = 0; i < KEY_LEVELS; i++) {
         const struct bucket *was = i ? from : r->from->level[0].buckets.data[from->parent];
         at[i] = triage_bucket(t, &t->level[i], &key->level[i]);
-        if (!at[i] || !bucket_add_ways(at[i], key, i) || !keep_id(at[i], was) ||
+        if (!at[i] || !bucket_add_ways(at[i], key, i, SUM_MAX) || !keep_id(at[i], was) ||
             !rekey_keep_aliases(r, at[i], was)) {
             return false;
         }

@@ -6,12 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
+
+/* Writes text without characters that may not be shown, as readers may end a line or a field at
+ * one: a blank for a control character of ASCII, '?' for another one. */
 static void put_head_text(const char *text, size_t len, struct sink *out) {
-    for (size_t i = 0, from = 0; i <= len; i++) {
-        if (i == len || (unsigned char)text[i] < ' ') {
-            sink_write(out, text + from, i - from);
-            sink_str(out, i < len ? " " : "");
-            from = i + 1;
+    static const char unknown[] = "\xef\xbf\xbd";
+    for (size_t i = 0, n; i < len; i += n) {
+        uint32_t c;
+        n = text_next_shown(text + i, len - i, &c);
+        bool as_is = c != 0xfffd || (n == 3 && memcmp(text + i, unknown, 3) == 0);
+        if (as_is) {
+            sink_write(out, text + i, n);
+        } else {
+            sink_char(out, (unsigned char)text[i] < ' ' ? ' ' : '?');
         }
     }
 }

@@ -1,7 +1,7 @@
 /* Kills the process that this library is loaded into in front of its Nth call that changes a file
  * or a folder: KILL_AT says which, 0 or nothing: none. Half of a write is done before, so that a
- * file is cut inside, too. With KILL_COUNT the number of these calls is written to that file when the
- * program exits. Linux, for tests only. */
+ * file is cut inside, too. With KILL_COUNT the number of these calls is written to that file when
+ * the program exits. Linux, for tests only. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -260,7 +260,7 @@ bool stall_count_take(struct stall_ledger *l, const struct dump *d, enum triage_
     if (why == APART_DUPLICATE) {
         return true;
     }
-    bool met = hash && known_stall(l, hash), whole = is_whole(d, span), own = says_whole(d);
+    bool met = hash && known_stall(l, hash), whole = span_is_whole(d, span), own = says_whole(d);
     struct stall_counted *s = hash ? note_stall(l, hash) : &alone;
     if (!s) {
         return false;

@@ -462,9 +462,9 @@ static enum st android_take_line(struct android *t) {
         if (is_same_heading(t, &head)) {
             return ST_OK;
         }
-        if (head.tid == 1 && t->main_seen) { /* a process has only one thread with id 1: the head
-                                                of another process is missing */
-            t->cut = true;
+        /* A process has only one thread with id 1, and no kernel's ids beside the machine's. */
+        if ((head.tid == 1 && t->main_seen) || (head.systid > 0 && t->attached > 0)) {
+            t->cut = true; /* the head of another process is missing */
             end_process(t);
             return ST_OK;
         }

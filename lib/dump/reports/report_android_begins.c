@@ -324,6 +324,12 @@ static bool ends_with_main(struct span report) {
     return rank_of(last_line(report)) == 3;
 }
 
+/* Does Markdown's code begin behind the report's lines? */
+static bool ends_with_fence(struct span report) {
+    const struct span line = last_line(report);
+    return line_has_head(line, "```") || line_has_head(line, "~~~");
+}
+
 /* Is the line, behind the end of a process, the one that separates DropBoxManager's entries? */
 static bool is_separator(struct span report, struct span line) {
     return line_has_head(line, "==========") && line_has_head(last_line(report), "----- end ");
@@ -341,7 +347,8 @@ bool android_ends(struct span report, struct span line) {
     }
     int rank = rank_of(line);
     if (rank == 1) {
-        return has_section(report, &first) && is_other_time(first, line);
+        return has_section(report, &first) ? is_other_time(first, line)
+                                           : last_rank(report) > 0 && ends_with_fence(report);
     }
     if (rank > 1) {
         return last_rank(report) >= rank && !(rank == 3 && ends_with_main(report));

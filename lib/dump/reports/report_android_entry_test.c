@@ -68,12 +68,36 @@ static void an_entry_ends_at_its_process(void **state) {
                                                        "-----")));
 }
 
+#define POST "\"main\" prio=5 tid=1 Native\n  at a.B.c(B.java:1)\n```\ntext\n"
+
+static void a_trace_in_a_fence_of_its_own_is_another_one(void **state) {
+    static const char line[] = "----- pid 4242 at 2026-11-20 09:12:44 -----";
+    (void)state;
+    assert_true(android_ends(span_of(POST "```Java\n"), span_of(line)));
+    assert_false(android_ends(span_of(POST), span_of(line)));
+    assert_false(android_ends(span_of("```\nSubject: x\n```\n"), span_of(line)));
+}
+
+static void native_threads_of_another_process_join_none(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(POST "```\n\"bugreport\" sysTid=18013\n"
+                                              "  #00 pc 78d70  /system/lib64/libc.so (read+8)\n"
+                                              "```\n```\n\"Binder:1600_A\" prio=5 tid=108 Blocked\n"
+                                              "  at a.B.d(B.java:2)\n```\n");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 1);
+    assert_string_equal(d->lack, "the end of its process: lines of another one follow");
+    release_converted(&c);
+}
+
 int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_entrys_head_is_read),
         cmocka_unit_test(an_entry_without_a_trace_is_none),
         cmocka_unit_test(an_entry_ends_at_its_process),
+        cmocka_unit_test(a_trace_in_a_fence_of_its_own_is_another_one),
+        cmocka_unit_test(native_threads_of_another_process_join_none),
     };
     return cmocka_run_group_tests_name("report_android_entry", tests, NULL, NULL);
 }

@@ -278,6 +278,40 @@ static void a_systems_report_is_of_its_most_blocked_app(void **state) {
     }
 }
 
+#define SPINDUMP(more, duration)                                                                   \
+    "Date/Time:        2026-11-20 10:10:14.120 +0100\nReport Version:   25\n\n" more               \
+    "Duration:         " duration "\nSteps:            8 (250ms sampling interval)\n\n\n"
+
+/* What the head says of the time before the samples counts, with and without an event. */
+static void time_without_a_response_is_the_duration(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *reason;
+        int64_t ms;
+    } cases[] = {
+#define TOLD   "9.99s (process was unresponsive for 94 seconds before sampling)"
+#define OWN    "Command:          Shop\nPID:              41\n\n"
+#define WAITED SHOP("Note:             Unresponsive for 6 seconds before sampling\n")
+        {SPINDUMP(OWN, TOLD) SHOP(""), NULL, 94000},
+        {SPINDUMP(OWN, "9.99s") WAITED, NULL, 6000},
+        {SPINDUMP(OWN, "9.99s") SHOP(""), NULL, -1},
+        {SPINDUMP(OWN "Event:            hang\n", TOLD) SHOP(""), "hang", 94000},
+        {SPINDUMP(OWN "Event:            hang\n", "2.00s") WAITED, "hang", 6000},
+        {SPINDUMP(OWN "Event:            hang\n", "9.99s") WAITED, "hang", 9990},
+        {SPINDUMP("Event:            shutdown stall\n", "1.00s (sampling started after 2 seconds)")
+             SHOP("") MAIL,
+         "shutdown stall; Shop: the app with most blocked samples, of 2 processes", 1000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct converted c = convert_text_of(cases[i].text);
+        const struct dump *d = only_dump(&c);
+        assert_int_equal(d->stall.duration_ms, cases[i].ms);
+        assert_true(!strstr(d->text, "\"reason\":") == !cases[i].reason);
+        assert_non_null(strstr(d->text, cases[i].reason ? cases[i].reason : ""));
+        release_converted(&c);
+    }
+}
+
 static void a_process_that_is_not_there_is_refused(void **state) {
     (void)state;
     struct converted c = convert_process_of(SYSTEM DAEMON HOME, "Shop");
@@ -516,6 +550,7 @@ int main(void) {
         cmocka_unit_test(frames_below_a_note_are_not_missing),
         cmocka_unit_test(samples_without_their_process_are_refused),
         cmocka_unit_test(a_systems_report_is_of_its_most_blocked_app),
+        cmocka_unit_test(time_without_a_response_is_the_duration),
         cmocka_unit_test(a_process_that_is_not_there_is_refused),
         cmocka_unit_test(all_sections_of_a_process_are_counted),
         cmocka_unit_test(a_spindump_tells_by_whom_a_thread_is_blocked),

@@ -37,6 +37,10 @@ bool crash_heading(struct span line, struct crash_heading *out) {
     struct span word = {NULL, NULL};
     size_t digits = 0, len = sizeof thread - 1;
     *out = (struct crash_heading){0};
+    if (word_is(line_trim(line), "Call stack:")) {
+        out->unnumbered = out->crashed = true;
+        return true;
+    }
     if ((size_t)(line.end - line.p) <= len || memcmp(line.p, thread, len) != 0) {
         return false;
     }

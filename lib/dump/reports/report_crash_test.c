@@ -403,6 +403,23 @@ static void only_a_symbol_is_a_functions_name(void **state) {
     release_converted(&c);
 }
 
+static void the_call_stack_is_the_crashed_threads(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "Date: 9/27/21, 8:30 AM\nProcess: Shop\nBundle id: com.example.shop\n\n"
+        "Exception type: EXC_SOFTWARE (SIGABRT)\n\nTriggered by thread: 1\nThread name: x\n"
+        "Call stack:\n0   Shop   0x0000000100000010 0x100000000 + 16   // f + 0x10\n");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 1);
+    assert_int_equal(d->threads[0].id, 1);
+    assert_false(d->threads[0].main);
+    assert_non_null(strstr(d->text, "\"crashed\":true"));
+    assert_string_equal(dump_name_at(d, 0x100000010)->symbol, "f");
+    release_converted(&c);
+    assert_int_equal(convert_text_of("Call stack:\n0 Shop 0x0000000100000010 f + 16\n").st,
+                     ST_NONE);
+}
+
 /* A program may put atos(1)'s words before the line's own end. */
 static void what_atos_wrote_may_stand_before_the_lines_end(void **state) {
     static const struct {
@@ -495,6 +512,7 @@ int main(void) {
         cmocka_unit_test(damaged_images_are_told),
         cmocka_unit_test(a_text_without_a_frame_says_so),
         cmocka_unit_test(only_a_symbol_is_a_functions_name),
+        cmocka_unit_test(the_call_stack_is_the_crashed_threads),
         cmocka_unit_test(what_atos_wrote_may_stand_before_the_lines_end),
         cmocka_unit_test(a_translation_above_a_cut_original_is_read),
     };

@@ -446,12 +446,13 @@ static void tell_choice(struct sampling *t) {
     }
 }
 
-/* Is the line the heading of the heaviest stack, in a text that ends before its first process
- * and so has no other stack? */
+/* Is the line the heading of the heaviest stack, in a text that ends before its first process's
+ * stacks and so has no other stack? */
 static bool begins_heaviest(struct sampling *t) {
     struct report_section any;
     return strncmp(t->line, SAMPLED_HEAVIEST, sizeof SAMPLED_HEAVIEST - 1) == 0 &&
-           !report_choose_section(t->text, &(struct report_wanted){0}, &any);
+           (!report_choose_section(t->text, &(struct report_wanted){0}, &any) ||
+            (any.count == 1 && !any.stack));
 }
 
 /* Does the line begin a part of a thread's stack, "User stack:" or "Kernel stack:" of Mac OS X 10.6
@@ -465,6 +466,10 @@ static bool begin_stack_part(struct sampling *t, const char *s) {
 
 static enum st sampled_take_line(struct sampling *t) {
     const char *s = report_skip_blanks(t->line), *name = sampled_section_name(t);
+    if (name && t->place == IN_HEAVIEST && !t->r->wanted) { /* no section has a stack */
+        t->lines.at = t->lines.end;
+        return ST_OK;
+    }
     if (name) {
         return begin_process_section(t, name);
     }

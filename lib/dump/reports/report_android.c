@@ -15,7 +15,6 @@
  *       native: #00 pc 00000000000a5e08  /apex/…/libc.so (syscall+28) (BuildId: 2a19…)
  *       at com.example.shop.Cart.add(Cart.java:12)
  *       - waiting to lock <0x0a1b2c3d> (a java.lang.Object) held by thread 12
- *       at com.example.shop.Main.onClick(Main.java:40)
  *       - locked <0x0e5f6a7b> (a com.example.shop.Main)
  */
 #include "dump/reports/report_private.h"
@@ -542,6 +541,7 @@ static enum st android_fill(struct report *r, struct span text) {
     if (r->wanted && !android_find_process(&text, r->wanted)) {
         return err_set(r->e, ERR_FORMAT, "no process '%s' in the trace", r->wanted);
     }
+    android_skip_aborting(&text);
     struct android t = {
         .r = r, .lines = {.at = text.p, .end = text.end}, .spaced = android_is_spaced(text)};
     const char *line;

@@ -288,6 +288,20 @@ static int rank_of(struct span line) {
     return android_thread_line(line.p, line_len(line), &head) && head.tid == 1 ? 3 : 0;
 }
 
+void android_skip_aborting(struct span *text) {
+    struct android_thread_line head;
+    struct span rest = *text, line;
+    bool thread = false;
+    while (android_whole_line(&rest, &line)) {
+        const int rank = rank_of(line);
+        if (rank > 0) {
+            text->p = rank == 2 && thread ? line.p : text->p;
+            return;
+        }
+        thread = thread || android_thread_line(line.p, line_len(line), &head);
+    }
+}
+
 /* Returns the rank of the report's last line that has one; 0: none has. */
 static int last_rank(struct span report) {
     const char *end = report.end;

@@ -90,6 +90,20 @@ static void native_threads_of_another_process_join_none(void **state) {
     release_converted(&c);
 }
 
+/* ART logs the aborting thread alone, and then all threads. */
+static void an_aborting_thread_is_read_among_all(void **state) {
+    (void)state;
+#define ABORTING "\"Heap\" prio=5 tid=5 Runnable\n  | sysTid=7 nice=0\n  at a.B.d(B.java:2)\n"
+    struct converted c =
+        convert_text_of(ABORTING "All threads:\nDALVIK THREADS (2):\n" ABORTING
+                                 "\n\"main\" prio=5 tid=1 Native\n  at a.B.c(B.java:1)\n\n");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 2);
+    assert_true(d->threads[1].main);
+    assert_string_equal(d->lack, "the head of its process");
+    release_converted(&c);
+}
+
 int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
@@ -97,6 +111,7 @@ int main(void) {
         cmocka_unit_test(an_entry_without_a_trace_is_none),
         cmocka_unit_test(an_entry_ends_at_its_process),
         cmocka_unit_test(a_trace_in_a_fence_of_its_own_is_another_one),
+        cmocka_unit_test(an_aborting_thread_is_read_among_all),
         cmocka_unit_test(native_threads_of_another_process_join_none),
     };
     return cmocka_run_group_tests_name("report_android_entry", tests, NULL, NULL);

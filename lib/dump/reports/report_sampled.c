@@ -57,6 +57,7 @@ struct sampling {
     uint64_t steps;  /* number of samples that the head or the section gives; 0 = not given */
     size_t heaviest; /* frames of the heaviest stack, which is used if the text has no other */
     bool in_kernel;  /* the lines being read are a kernel stack */
+    bool blank;      /* the line before was empty */
     bool profile;    /* the report is a profile of the whole system, in which nothing hung */
 };
 
@@ -497,7 +498,9 @@ static enum st sampled_take_line(struct sampling *t) {
             return ST_OK;
         }
         report_note_blocker(report_outline_now(&t->outline), t->process, t->line);
-        return t->in_kernel ? ST_OK : take_sample(t, (size_t)(s - t->line));
+        return t->in_kernel || report_is_prose(t->line, t->blank)
+                   ? ST_OK
+                   : take_sample(t, (size_t)(s - t->line));
     case IN_HEAVIEST:
         return *s ? take_sample(t, ++t->heaviest) : ST_OK;
     case IN_IMAGES:
@@ -530,6 +533,7 @@ static enum st sampled_fill(struct sampling *t) {
         if (sampled_take_line(t) != ST_OK) {
             return err_context(r->e, "line %zu", t->lines.number);
         }
+        t->blank = !*t->line;
     }
     report_end_image_lines(r, &t->images);
     if (t->place == IN_HEAVIEST && end_section_threads(t) == ST_OK) {

@@ -488,6 +488,28 @@ static void the_kernels_stacks_of_old_systems_are_left_out(void **state) {
     release_converted(&c);
 }
 
+static void a_sentence_behind_the_tree_is_not_its_line(void **state) {
+    static const struct {
+        const char *end, *lack;
+    } rows[] = {{"```\n</details>\n", "what follows: "},
+                {"\nThanks!\n", "what follows: "},
+                {"Thanks!\n", "1 line within its call trees that could not be read; "},
+                {"\n  9  f\n", "1 line within its call trees that could not be read; "}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text, "%s%s",
+                    HEAD("hang", "") "Process:  Shop [3]\n  Thread 0x1  DispatchQueue 1\n"
+                                     "  9  start + 4 (libx.dylib + 16) [0x180000010]\n",
+                    rows[i].end);
+        struct converted c = convert_text_of(strbuf_cstr(&text));
+        const char *lack = only_dump(&c)->lack;
+        assert_int_equal(strncmp(lack, rows[i].lack, strlen(rows[i].lack)), 0);
+        release_converted(&c);
+        strbuf_release(&text);
+    }
+}
+
 static void the_heaviest_stack_alone_is_read(void **state) {
     static const char text[] =
         "Date/Time:  2026-11-20 10:10:14 +0100\nCommand: Shop\nEvent: hang\nSteps: 9\n\n"
@@ -568,6 +590,7 @@ int main(void) {
         cmocka_unit_test(entries_of_one_thread_are_joined),
         cmocka_unit_test(a_main_thread_that_is_missing_is_told),
         cmocka_unit_test(the_kernels_stacks_of_old_systems_are_left_out),
+        cmocka_unit_test(a_sentence_behind_the_tree_is_not_its_line),
         cmocka_unit_test(the_heaviest_stack_alone_is_read),
         cmocka_unit_test(a_heaviest_stack_without_a_head_is_read),
         cmocka_unit_test(a_truncated_stack_is_told),

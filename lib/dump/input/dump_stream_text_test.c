@@ -202,6 +202,11 @@ static void lines_around_an_ips_are_passed_over(void **state) {
     strbuf_addf(&want, "%s{\"threads\":[]}|", header);
     check(strbuf_cstr(&text), strbuf_cstr(&want), 3, 0);
     check(strbuf_cstr(&text) + 7, strbuf_cstr(&want), 2, 0);
+    strbuf_clear(&text);
+    strbuf_clear(&want);
+    strbuf_addf(&text, "report: |\n    %s    {\"threads\":[]}\nnext: 1\n", header);
+    strbuf_addf(&want, "    %s    {\"threads\":[]}|", header);
+    check(strbuf_cstr(&text), strbuf_cstr(&want), 2, 0);
     strbuf_release(&text);
     strbuf_release(&want);
 }

@@ -345,7 +345,7 @@ static bool ends_with_fence(struct span report) {
 }
 
 /* Is the line, behind the end of a process, the one that separates DropBoxManager's entries? */
-static bool is_separator(struct span report, struct span line) {
+static bool ends_entry(struct span report, struct span line) {
     return line_has_head(line, "==========") && line_has_head(last_line(report), "----- end ");
 }
 
@@ -353,7 +353,7 @@ bool android_ends(struct span report, struct span line) {
     struct span first;
     struct android_thread_line head;
     bool named = line.p < line.end && android_thread_line(line.p, line_len(line), &head);
-    if (line.p < line.end && is_separator(report, line)) {
+    if (line.p < line.end && ends_entry(report, line)) {
         return true;
     }
     if (line.p == line.end || (!named && !strchr("-RSDIP", *line.p))) {

@@ -362,7 +362,7 @@ static void read_package(struct report *r, const char *value) {
 }
 
 /* Reads a header of DropBoxManager's entry. */
-static void read_entry(struct report *r, const char *line) {
+static void read_dropbox_head(struct report *r, const char *line) {
     const char *value;
     if ((value = report_line_value(line, "Process")) != NULL) {
         r->process = value;
@@ -394,6 +394,6 @@ void android_read_header(struct report *r, const char *line, const char **arch) 
         report_version(r, value, false);
     } else {
         read_xcrash(r, line);
-        read_entry(r, line);
+        read_dropbox_head(r, line);
     }
 }

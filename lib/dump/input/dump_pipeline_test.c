@@ -16,6 +16,7 @@
 struct journal {
     struct strbuf text;
     uint64_t progress;
+    struct err why; /* the last failure */
 };
 
 struct id_length {
@@ -45,7 +46,7 @@ static void note_session(void *ctx, const char *where, const char *text, size_t 
 
 static void note_failure(void *ctx, const char *where, const struct err *why) {
     struct journal *j = ctx;
-    (void)why;
+    j->why = *why;
     strbuf_addf(&j->text, "!%s ", where);
 }
 
@@ -116,6 +117,28 @@ static void an_input_without_a_document_is_a_failure(void **state) {
     }
 }
 
+/* The text of a string may be a log, or have other lines before its report. */
+static void a_report_in_a_string_may_stand_behind_other_lines(void **state) {
+#define STALL "Reactor stalled for 265 ms on shard 1. Backtrace: 0x38df7f3 0x38e04ef"
+    static const struct {
+        const char *text, *why;
+    } rows[] = {
+        {"{\"data\":{\"stack\":\"Apr 14 09:30:53 host scylla[40]: " STALL "\\n\"}}\n", "a long id"},
+        {"[{\"body\":\"Hi\\r\\n\\r\\nApr 14 09:30:53 host scylla[40]: " STALL "\\r\\n\"}]\n",
+         "a long id"},
+        {"{\"body\":\"Apr 14 09:30:53 host scylla[40]: Reactor was not stalled on any "
+         "shard.\\n\"}\n",
+         "JSON, but neither"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct journal j = {0};
+        assert_true(run_pipeline(rows[i].text, 1, &j));
+        assert_non_null(strstr(j.why.text, rows[i].why));
+        strbuf_release(&j.text);
+    }
+}
+
 static void a_passed_on_document_is_one_line(void **state) {
     static const char text[] = "{\"a\":\r\n1,\n\n\"b\":2}";
     struct strbuf out = {0};
@@ -150,6 +173,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_come_in_the_order_of_the_input),
         cmocka_unit_test(an_input_without_a_document_is_a_failure),
+        cmocka_unit_test(a_report_in_a_string_may_stand_behind_other_lines),
         cmocka_unit_test(a_passed_on_document_is_one_line),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };

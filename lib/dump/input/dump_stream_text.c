@@ -85,6 +85,14 @@ static bool begins_json(struct span line, bool fenced) {
     return text_begins_json(line);
 }
 
+/* Is the line the first one of an .ips, perhaps indented, as in Markdown or YAML? */
+static bool begins_ips(struct span line) {
+    while (line.p < line.end && line_is_blank_at(line.p)) {
+        line.p++;
+    }
+    return text_begins_json(line) && report_is_ips_header(line);
+}
+
 /* Does a report in JSON, whose lines have to be mended, begin with the line at `at`? */
 static bool is_changed_json(struct dump_stream *s, size_t at, size_t len) {
     struct strbuf text = {0};
@@ -109,7 +117,8 @@ static void find_in_text(struct dump_stream *s) {
             continue;
         }
         const char *p = s->text.data + at;
-        bool json = begins_json((struct span){p, s->text.data + end}, fenced);
+        const bool ips = begins_ips((struct span){p, s->text.data + end});
+        const bool json = ips || begins_json((struct span){p, s->text.data + end}, fenced);
         size_t other = json && fenced ? other_json_len(s, at) : 0;
         if (other > 0) {
             at += other;
@@ -123,8 +132,6 @@ static void find_in_text(struct dump_stream *s) {
         const struct report_format *format =
             end > at && !json ? stream_format_at(s, at, &mend) : NULL;
         if (format || json || end == s->text.len) {
-            const struct span line = {s->text.data + at, s->text.data + end};
-            bool ips = json && report_is_ips_header(line);
             s->in_text = format || (json && fenced) || ips;
             s->in_prose = s->in_text && !(format && format->in_log);
             return;
@@ -139,7 +146,11 @@ bool stream_is_passed_over(struct dump_stream *s, size_t len) {
     const size_t begin = s->pos;
     const char *p = s->text.data + begin;
     const bool in_fence = s->in_prose && s->fenced;
-    bool json = s->in_line || begins_json((struct span){p, p + len}, in_fence);
+    const struct span line = {p, p + len};
+    bool json = s->in_line || begins_json(line, in_fence);
+    if (!json && s->in_prose && begins_ips(line)) {
+        return false;
+    }
     if (json && in_fence) {
         return other_json_len(s, begin) > 0;
     }

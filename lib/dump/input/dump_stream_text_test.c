@@ -93,6 +93,18 @@ static void a_changed_text_is_mended(void **state) {
           "Process: Shop\n\nThread 0:\n0 Shop 0x10 f\n\nBinary Images:\n|", 0, 0);
 }
 
+/* perf pads names with blanks on the left, never with tabs. */
+static void a_tab_before_samples_is_not_theirs(void **state) {
+#define SAMPLES "node 1 13.211038: cpu:u: \n\t  9d8a7a f (/x)\n\t  9d8a7b g (/x)\n"
+    (void)state;
+    struct strbuf lines = replaced(SAMPLES, "\n", "\n\t"), text = {0};
+    strbuf_addf(&text, "\t%.*s", (int)lines.len - 1, strbuf_cstr(&lines));
+    check(strbuf_cstr(&text), SAMPLES "|", 0, 1);
+    check(" " SAMPLES, " " SAMPLES "|", 0, 0);
+    strbuf_release(&text);
+    strbuf_release(&lines);
+}
+
 static void a_quoted_text_ends_with_its_quotes(void **state) {
     (void)state;
     struct strbuf lines = replaced(CRASH, "\n", "\n> "), mail = {0};
@@ -190,6 +202,11 @@ static void lines_around_an_ips_are_passed_over(void **state) {
     strbuf_addf(&want, "%s{\"threads\":[]}|", header);
     check(strbuf_cstr(&text), strbuf_cstr(&want), 3, 0);
     check(strbuf_cstr(&text) + 7, strbuf_cstr(&want), 2, 0);
+    strbuf_clear(&text);
+    strbuf_clear(&want);
+    strbuf_addf(&text, "report: |\n    %s    {\"threads\":[]}\nnext: 1\n", header);
+    strbuf_addf(&want, "    %s    {\"threads\":[]}|", header);
+    check(strbuf_cstr(&text), strbuf_cstr(&want), 2, 0);
     strbuf_release(&text);
     strbuf_release(&want);
 }
@@ -346,6 +363,7 @@ int main(void) {
         cmocka_unit_test(many_lines_before_a_report_are_passed_over),
         cmocka_unit_test(lines_around_an_ips_are_passed_over),
         cmocka_unit_test(a_changed_text_is_mended),
+        cmocka_unit_test(a_tab_before_samples_is_not_theirs),
         cmocka_unit_test(a_quoted_text_ends_with_its_quotes),
         cmocka_unit_test(samples_of_perf_end_the_report_before_them),
         cmocka_unit_test(lines_may_end_with_a_return_alone),

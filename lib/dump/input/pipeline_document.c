@@ -166,9 +166,16 @@ static bool has_session_mark(const char *text, size_t len) {
 static enum st read_cut(struct document *doc, struct span text, unsigned nested, const char *name,
                         struct err *e);
 
+/* Is the text a report or a dump, or does it hold a text report, perhaps between other lines?
+ * ST_NONE: no. */
+static enum st holds_report(const struct document *doc, const char *p, size_t len, struct err *e) {
+    bool more;
+    return report_is_recognised(p, len, doc->d->maps) ? ST_OK
+                                                      : dump_stream_is_text(p, len, &more, e);
+}
+
 /* Reads the reports that a JSON document has as strings, as exports of logs and trackers do: each
- * string value, at any depth, whose text begins as a report or a dump does. ST_NONE: there is none.
- */
+ * string value, at any depth, whose text holds one. ST_NONE: there is none. */
 static enum st read_strings(struct document *doc, const struct document_source *s, struct err *e) {
     enum { TEXT_MIN = 64 };
     struct span rest = s->text;
@@ -180,7 +187,12 @@ static enum st read_strings(struct document *doc, const struct document_source *
     }
     while ((st = stream_record_string(&rest, &text, e)) == ST_OK) {
         const char *p = strbuf_cstr(&text);
-        if (text.len >= TEXT_MIN && report_is_recognised(p, text.len, doc->d->maps)) {
+        enum st held = text.len < TEXT_MIN ? ST_NONE : holds_report(doc, p, text.len, e);
+        if (held == ST_ERR) {
+            st = ST_ERR;
+            break;
+        }
+        if (held == ST_OK) {
             enum st one = read_cut(doc, (struct span){p, p + text.len}, s->nested + 1, "text", e);
             result = result == ST_ERR ? ST_ERR : one;
         }

@@ -57,7 +57,8 @@ const struct report_format *text_report_begins(struct span text, bool whole, str
     } else if (text_mend_is_needed(mend, text)) {
         format = begins_mended(text, *mend, room, more);
     }
-    if (format && !mend->listed && (format == &report_perf_format || format->in_log)) {
+    const bool tab = text.p < text.end && *text.p == '\t'; /* these formats write none there */
+    if (format && !mend->listed && !tab && (format == &report_perf_format || format->in_log)) {
         mend->indent = 0; /* in these formats the indent is part of the report */
     }
     *more = *more || (format ? doubled : unsure);

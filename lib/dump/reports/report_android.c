@@ -15,7 +15,6 @@
  *       native: #00 pc 00000000000a5e08  /apex/…/libc.so (syscall+28) (BuildId: 2a19…)
  *       at com.example.shop.Cart.add(Cart.java:12)
  *       - waiting to lock <0x0a1b2c3d> (a java.lang.Object) held by thread 12
- *       at com.example.shop.Main.onClick(Main.java:40)
  *       - locked <0x0e5f6a7b> (a com.example.shop.Main)
  */
 #include "dump/reports/report_private.h"
@@ -462,9 +461,9 @@ static enum st android_take_line(struct android *t) {
         if (is_same_heading(t, &head)) {
             return ST_OK;
         }
-        if (head.tid == 1 && t->main_seen) { /* a process has only one thread with id 1: the head
-                                                of another process is missing */
-            t->cut = true;
+        /* A process has only one thread with id 1, and no kernel's ids beside the machine's. */
+        if ((head.tid == 1 && t->main_seen) || (head.systid > 0 && t->attached > 0)) {
+            t->cut = true; /* the head of another process is missing */
             end_process(t);
             return ST_OK;
         }
@@ -542,6 +541,7 @@ static enum st android_fill(struct report *r, struct span text) {
     if (r->wanted && !android_find_process(&text, r->wanted)) {
         return err_set(r->e, ERR_FORMAT, "no process '%s' in the trace", r->wanted);
     }
+    android_skip_aborting(&text);
     struct android t = {
         .r = r, .lines = {.at = text.p, .end = text.end}, .spaced = android_is_spaced(text)};
     const char *line;

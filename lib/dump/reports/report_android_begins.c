@@ -36,6 +36,30 @@ static void skip_output(struct span *text) {
     }
 }
 
+/* Is the line one of the system's list of the machine's load: "CPU usage from 12749ms to 0ms ago:",
+ * "Load: 5.1 / 2.1 / 0.9", "  67% 4125/system_server: …" or " +0% 18582/sleep: …"? */
+static bool is_load(struct span line) {
+    span_skip_space(&line);
+    if (line_has_head(line, "CPU usage from ") || line_has_head(line, "Load: ")) {
+        return true;
+    }
+    line.p += line.p < line.end && (*line.p == '+' || *line.p == '-');
+    const char *digits = line.p;
+    while (line.p < line.end && ((*line.p >= '0' && *line.p <= '9') || *line.p == '.')) {
+        line.p++;
+    }
+    return line.p > digits && line.p < line.end && *line.p == '%';
+}
+
+/* Skips the list of the machine's load, and blank lines behind. */
+static void skip_load(struct span *text) {
+    struct span rest = *text, line;
+    while (android_whole_line(&rest, &line) && is_load(line)) {
+        skip_blank_lines(&rest);
+        *text = rest;
+    }
+}
+
 /* Is the text a subject, of up to SUBJECT_LINES lines, and behind it the rest of the preface or a
  * process? *more is set if further lines would decide. */
 static bool begins_with_subject(struct span text, bool *more) {
@@ -48,6 +72,7 @@ static bool begins_with_subject(struct span text, bool *more) {
         }
         skip_blank_lines(&text);
         skip_output(&text);
+        skip_load(&text);
         if (is_preface(text) || is_section(text)) {
             return true;
         }
@@ -72,6 +97,29 @@ static bool begins_with_mail(struct span text, bool *more) {
             return false;
         }
         if (!memchr(line.p, ':', line_len(line))) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Does the text begin with the head of an entry of DropBoxManager, "Process:" first and without a
+ * blank line, and behind its subject with a trace? Entries of other kinds have no trace. */
+static bool begins_with_entry(struct span text, bool *more) {
+    enum { HEADERS_MAX = 24 };
+    struct span line;
+    for (size_t i = 0; i < HEADERS_MAX; i++) {
+        if (i > 0 && line_has_head(text, "Subject: ")) {
+            return begins_with_subject(text, more);
+        }
+        if (!android_whole_line(&text, &line)) {
+            *more = true;
+            return false;
+        }
+        const bool fits = i == 0   ? line_has_head(line, "Process: ")
+                          : i == 1 ? line_has_head(line, "PID: ") || line_has_head(line, "Flags: ")
+                                   : memchr(line.p, ':', line_len(line)) != NULL;
+        if (!fits) {
             return false;
         }
     }
@@ -184,6 +232,8 @@ bool android_begins(struct span text, bool *more) {
         return begins_with_xcrash(text, more) || begins_with_thread(text, more);
     case 'S':
         return line_has_head(text, "Subject: ") && begins_with_subject(text, more);
+    case 'P':
+        return begins_with_entry(text, more) || begins_with_thread(text, more);
     case 'I':
         return begins_with_bare_subject(text, more) || begins_with_thread(text, more);
     case 'F':
@@ -238,6 +288,20 @@ static int rank_of(struct span line) {
     return android_thread_line(line.p, line_len(line), &head) && head.tid == 1 ? 3 : 0;
 }
 
+void android_skip_aborting(struct span *text) {
+    struct android_thread_line head;
+    struct span rest = *text, line;
+    bool thread = false;
+    while (android_whole_line(&rest, &line)) {
+        const int rank = rank_of(line);
+        if (rank > 0) {
+            text->p = rank == 2 && thread ? line.p : text->p;
+            return;
+        }
+        thread = thread || android_thread_line(line.p, line_len(line), &head);
+    }
+}
+
 /* Returns the rank of the report's last line that has one; 0: none has. */
 static int last_rank(struct span report) {
     const char *end = report.end;
@@ -255,9 +319,8 @@ static int last_rank(struct span report) {
     return 0;
 }
 
-/* Is the report's last line that is not empty the first line of its main thread? The Play Console
- * writes that line twice. */
-static bool ends_with_main(struct span report) {
+/* Returns the report's last line that is not empty. */
+static struct span last_line(struct span report) {
     report = line_trim(report);
     while (report.p < report.end && (report.end[-1] == '\n' || line_is_blank_at(report.end - 1))) {
         report.end--;
@@ -266,25 +329,46 @@ static bool ends_with_main(struct span report) {
     while (p > report.p && p[-1] != '\n') {
         p--;
     }
-    return rank_of((struct span){p, report.end}) == 3;
+    return (struct span){p, report.end};
+}
+
+/* Is the report's last line that is not empty the first line of its main thread? The Play Console
+ * writes that line twice. */
+static bool ends_with_main(struct span report) {
+    return rank_of(last_line(report)) == 3;
+}
+
+/* Does Markdown's code begin behind the report's lines? */
+static bool ends_with_fence(struct span report) {
+    const struct span line = last_line(report);
+    return line_has_head(line, "```") || line_has_head(line, "~~~");
+}
+
+/* Is the line, behind the end of a process, the one that separates DropBoxManager's entries? */
+static bool ends_entry(struct span report, struct span line) {
+    return line_has_head(line, "==========") && line_has_head(last_line(report), "----- end ");
 }
 
 bool android_ends(struct span report, struct span line) {
     struct span first;
     struct android_thread_line head;
     bool named = line.p < line.end && android_thread_line(line.p, line_len(line), &head);
-    if (line.p == line.end || (!named && !strchr("-RSDI", *line.p))) {
+    if (line.p < line.end && ends_entry(report, line)) {
+        return true;
+    }
+    if (line.p == line.end || (!named && !strchr("-RSDIP", *line.p))) {
         return false;
     }
     int rank = rank_of(line);
     if (rank == 1) {
-        return has_section(report, &first) && is_other_time(first, line);
+        return has_section(report, &first) ? is_other_time(first, line)
+                                           : last_rank(report) > 0 && ends_with_fence(report);
     }
     if (rank > 1) {
         return last_rank(report) >= rank && !(rank == 3 && ends_with_main(report));
     }
-    bool preface = line_has_head(line, "Subject: ") || line_has_head(line, "RssHwmKb: ") ||
-                   line_has_head(line, ANDROID_INPUT_SUBJECT);
+    bool preface = line_has_head(line, "Subject: ") || line_has_head(line, "Process: ") ||
+                   line_has_head(line, "RssHwmKb: ") || line_has_head(line, ANDROID_INPUT_SUBJECT);
     return preface && last_rank(report) > 0;
 }
 

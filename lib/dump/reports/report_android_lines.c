@@ -150,7 +150,7 @@ bool android_native_line(const char *line, struct android_native_line *out) {
         if (line_has_head(group, "BuildId: ")) {
             out->build_id = group.p + 9;
             out->build_id_len = line_len(group) - 9;
-        } else if (line_has_head(group, "offset 0x")) {
+        } else if (line_has_head(group, "offset ")) {
             continue; /* "offset" is that of the file in its package; the address is the file's own
                        */
         } else if (line_has_head(group, "deleted")) {
@@ -344,6 +344,37 @@ static void read_xcrash(struct report *r, const char *line) {
     }
 }
 
+/* Reads the version from the value of "Package: com.example.shop v710530002 (10.53.0)". A process
+ * may have several packages: the one named as the process counts, else the first. */
+static void read_package(struct report *r, const char *value) {
+    const char *version = strstr(value, " v");
+    const size_t len = version ? (size_t)(version - value) : 0;
+    const bool own = r->process && strncmp(r->process, value, len) == 0 &&
+                     (r->process[len] == 0 || r->process[len] == ':');
+    if (!version || ((r->app_version || r->app_build) && !own)) {
+        return;
+    }
+    version += 2;
+    const char *open = strstr(version, " ("), *close = strrchr(version, ')');
+    r->app_build = report_text(r, version, open ? (size_t)(open - version) : strlen(version));
+    r->app_version =
+        open && close > open ? report_text(r, open + 2, (size_t)(close - open - 2)) : NULL;
+}
+
+/* Reads a header of DropBoxManager's entry. */
+static void read_dropbox_head(struct report *r, const char *line) {
+    const char *value;
+    if ((value = report_line_value(line, "Process")) != NULL) {
+        r->process = value;
+    } else if ((value = report_line_value(line, "Package")) != NULL) {
+        read_package(r, value);
+    } else if ((value = report_line_value(line, "Foreground")) != NULL) {
+        r->app_state = strcmp(value, "Yes") == 0  ? "foreground"
+                       : strcmp(value, "No") == 0 ? "background"
+                                                  : NULL;
+    }
+}
+
 void android_read_header(struct report *r, const char *line, const char **arch) {
     const char *value;
     if ((value = report_line_value(line, "Subject")) != NULL) {
@@ -363,5 +394,6 @@ void android_read_header(struct report *r, const char *line, const char **arch) 
         report_version(r, value, false);
     } else {
         read_xcrash(r, line);
+        read_dropbox_head(r, line);
     }
 }

@@ -67,6 +67,9 @@ void android_section_time(const char *line, size_t len, char out[ANDROID_TIME_MA
  * several sections, none of which is that. */
 bool android_find_process(struct span *text, const char *wanted);
 
+/* Skips the thread that aborted, which ART logs alone and then once more among all threads. */
+void android_skip_aborting(struct span *text);
+
 /* The functions `begins` and `ends` of struct report_format. */
 bool android_begins(struct span text, bool *more);
 bool android_ends(struct span report, struct span line);

@@ -91,6 +91,7 @@ static bool crash_read_exception(struct reading *t) {
     const char *value;
     uint64_t thread;
     if (((value = report_line_value(t->line, "Triggered by Thread")) != NULL ||
+         (value = report_line_value(t->line, "Triggered by thread")) != NULL ||
          (value = report_line_value(t->line, "Crashed Thread")) != NULL)) {
         if (report_take_decimal(&value, &thread) && thread <= INT32_MAX) {
             /* The text names this thread, and so should have it. */
@@ -326,7 +327,8 @@ static enum st take_thread_line(struct reading *t, bool *taken) {
     if (!*taken) {
         return ST_OK;
     }
-    const int64_t id = (int64_t)h.id;
+    const int64_t crashed = t->last_thread > 0 ? t->last_thread : 0;
+    const int64_t id = h.unnumbered ? crashed : (int64_t)h.id;
     if (!(t->named && t->thread.id == id)) {
         if (crash_end_thread(t) != ST_OK) {
             return ST_ERR;

@@ -37,6 +37,10 @@ bool crash_heading(struct span line, struct crash_heading *out) {
     struct span word = {NULL, NULL};
     size_t digits = 0, len = sizeof thread - 1;
     *out = (struct crash_heading){0};
+    if (word_is(line_trim(line), "Call stack:")) {
+        out->unnumbered = out->crashed = true;
+        return true;
+    }
     if ((size_t)(line.end - line.p) <= len || memcmp(line.p, thread, len) != 0) {
         return false;
     }
@@ -160,6 +164,25 @@ static bool is_joined(const char *symbol) {
     return false;
 }
 
+/* Returns the symbol without the "BASE + 24" or "NAME + 24" that stands behind what atos(1) wrote,
+ * "SYMBOL (in IMAGE) (FILE:12)" or "SYMBOL (in IMAGE) + 8", because a program put that into the
+ * line and left the line's own end there. */
+static const char *without_own_end(struct report *r, const char *s) {
+    const char *end = report_atos_tail(s);
+    uint64_t offset;
+    if (!end) {
+        return s;
+    }
+    const char *close = end[1] == '(' ? strchr(end, ')') : NULL;
+    end = close ? close + 1 : end + sizeof " + " - 1;
+    if (!close && !take_frame_offset(&end, &offset)) {
+        return s;
+    }
+    const char *plus = *end == ' ' ? strstr(end + 1, " + ") : NULL;
+    const bool own = plus && plus[3] && plus[3 + strspn(plus + 3, "0123456789")] == 0;
+    return own ? report_text(r, s, (size_t)(end - s)) : s;
+}
+
 /* Reads what follows a frame's address: "SYMBOL + 24", or "BASE + 24" with perhaps a symbol. A
  * frame in no image has the base 0. */
 static void read_rest(struct report *r, const char *s, struct crash_frame *out) {
@@ -172,6 +195,7 @@ static void read_rest(struct report *r, const char *s, struct crash_frame *out) 
         s = take_frame_offset(&rest, &offset) ? symbol_behind(r, report_skip_blanks(rest)) : NULL;
     }
     /* "+ -1 (:-1)", an offset without a name, is App Store Connect's for an unknown function */
+    s = s ? without_own_end(r, s) : NULL;
     out->symbol = s && *s && strncmp(s, "+ ", 2) != 0 ? s : NULL;
     out->joined = s && is_joined(s);
 }

@@ -20,9 +20,10 @@ struct crash_heading {
                          another line */
     bool crashed;     /* "Thread 3 Crashed:" */
     bool attributed;  /* "Thread 3 Attributed:": the thread that used too much of a resource */
+    bool unnumbered;  /* "Call stack:", Cr4shed's: the thread that the head says crashed */
 };
-/* Parses "Thread 3:", "Thread 3 WORD:", "Thread 3 name: …" or "Thread 3:: …". False: the line is
- * another one, such as "Thread 0 crashed with ARM Thread State (64-bit):". */
+/* Parses "Call stack:", "Thread 3:", "Thread 3 WORD:", "Thread 3 name: …" or "Thread 3:: …". False:
+ * the line is another one, such as "Thread 0 crashed with ARM Thread State (64-bit):". */
 bool crash_heading(struct span line, struct crash_heading *out);
 
 /* A frame's line; its texts are in the draft's arena. */

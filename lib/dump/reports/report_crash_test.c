@@ -403,6 +403,56 @@ static void only_a_symbol_is_a_functions_name(void **state) {
     release_converted(&c);
 }
 
+static void the_call_stack_is_the_crashed_threads(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "Date: 9/27/21, 8:30 AM\nProcess: Shop\nBundle id: com.example.shop\n\n"
+        "Exception type: EXC_SOFTWARE (SIGABRT)\n\nTriggered by thread: 1\nThread name: x\n"
+        "Call stack:\n0   Shop   0x0000000100000010 0x100000000 + 16   // f + 0x10\n");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 1);
+    assert_int_equal(d->threads[0].id, 1);
+    assert_false(d->threads[0].main);
+    assert_non_null(strstr(d->text, "\"crashed\":true"));
+    assert_string_equal(dump_name_at(d, 0x100000010)->symbol, "f");
+    release_converted(&c);
+    assert_int_equal(convert_text_of("Call stack:\n0 Shop 0x0000000100000010 f + 16\n").st,
+                     ST_NONE);
+}
+
+/* A program may put atos(1)'s words before the line's own end. */
+static void what_atos_wrote_may_stand_before_the_lines_end(void **state) {
+    static const struct {
+        const char *text, *symbol, *file;
+        unsigned line;
+        uint64_t offset;
+    } rows[] = {
+        {"closure #1 in f(x:) (in Shop) (/<compiler-generated>:0) 0x100000000 + 16",
+         "closure #1 in f(x:)", NULL, 0, 0},
+        {"<deduplicated_symbol> (in Shop) + 28 0x100000000 + 16", "<deduplicated_symbol>", NULL, 0,
+         28},
+        {"run (in Shop) (Cart.c:12) start + 16", "run", "Cart.c", 12, 0},
+        {"run (in Shop) (Cart.c:12) [inlined]", "run", "Cart.c", 12, 0},
+        {"run (in Shop) + 8", "run", NULL, 0, 8},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text, HEAD "\nThread 0:\n0 Shop 0x0000000100000010 %s\n\n" LISTED,
+                    rows[i].text);
+        struct converted c = convert_text_of(strbuf_cstr(&text));
+        const struct dump *d = only_dump(&c);
+        const struct dump_name *name = dump_name_at(d, 0x100000010);
+        assert_string_equal(name->symbol, rows[i].symbol);
+        assert_string_equal(name->file ? name->file : "", rows[i].file ? rows[i].file : "");
+        assert_int_equal(name->line, rows[i].line);
+        assert_int_equal(name->offset, rows[i].offset);
+        assert_null(d->lack);
+        release_converted(&c);
+        strbuf_release(&text);
+    }
+}
+
 /* The window of macOS shows a translation above the JSON from which it was made; when somebody
  * pastes both into an issue, the JSON may be cut. */
 static void a_translation_above_a_cut_original_is_read(void **state) {
@@ -462,6 +512,8 @@ int main(void) {
         cmocka_unit_test(damaged_images_are_told),
         cmocka_unit_test(a_text_without_a_frame_says_so),
         cmocka_unit_test(only_a_symbol_is_a_functions_name),
+        cmocka_unit_test(the_call_stack_is_the_crashed_threads),
+        cmocka_unit_test(what_atos_wrote_may_stand_before_the_lines_end),
         cmocka_unit_test(a_translation_above_a_cut_original_is_read),
     };
     return cmocka_run_group_tests_name("report_crash", tests, NULL, NULL);

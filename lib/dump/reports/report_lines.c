@@ -55,6 +55,10 @@ const char *report_skip_blanks(const char *s) {
     return s;
 }
 
+bool report_is_prose(const char *line, bool blank) {
+    return blank && *line && report_skip_blanks(line) == line && !strstr(line, "[0x");
+}
+
 const char *report_line_value(const char *line, const char *key) {
     size_t len = strlen(key);
     if (strncmp(line, key, len) != 0 || line[len] != ':') {

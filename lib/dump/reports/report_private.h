@@ -328,6 +328,9 @@ struct report_lines report_lines_of(struct span text);
  * marks code in Markdown. NULL: no more lines, or out of memory. */
 const char *report_next_line(struct report *r, struct report_lines *t);
 const char *report_skip_blanks(const char *s);
+/* Is the line of a call tree's text not the tree's, but a sentence or a tag behind it? It is not
+ * indented and has no address. blank: the line before is empty, or only marks code in Markdown. */
+bool report_is_prose(const char *line, bool blank);
 /* Returns the text after "KEY:" on the line; NULL: the line does not begin with KEY and a colon, or
  * nothing follows them. */
 const char *report_line_value(const char *line, const char *key);

@@ -29,6 +29,7 @@ struct sample_text {
     const char *line;
     enum sample_place place;
     struct report_outline outline; /* call trees of the threads */
+    bool blank;                    /* the line before was empty */
     const char *path;              /* path of the executable */
     uint64_t unread;               /* lines of the graph that are no node */
     struct crash_images named;     /* images that the nodes name */
@@ -170,7 +171,8 @@ static enum st sample_take_node(struct sample_text *t) {
     uint64_t count, address;
     bool joined;
     if (column == 0 || !report_take_decimal(&s, &count) || *s != ' ' || count > DUMP_COUNT_MAX) {
-        t->unread += *s != 0 && report_outline_now(&t->outline);
+        t->unread +=
+            *s != 0 && !report_is_prose(t->line, t->blank) && report_outline_now(&t->outline);
         return ST_OK;
     }
     s = report_skip_blanks(s);
@@ -232,6 +234,7 @@ static enum st sample_fill(struct sample_text *t) {
         if (sample_take_line(t) != ST_OK) {
             return err_context(r->e, "line %zu", t->lines.number);
         }
+        t->blank = !*t->line;
     }
     report_end_image_lines(r, &t->images);
     if (r->no_memory) {

@@ -43,7 +43,8 @@ struct sampling {
     struct report_section section; /* section of the process that is being read */
     size_t sections;               /* number of sections begun */
     const char *process;           /* process of the current section, such as "Shop [301]" */
-    bool event;                    /* the head has an "Event" */
+    const char *event;             /* the head's "Event"; NULL = not given */
+    int64_t waited_ms;             /* time without a response before the samples; 0 = not given */
     bool of_another; /* the head of the report is about another process than the one that is read */
     bool states;     /* sections are of "Powerstats", of which each process may have several */
     const char *uuid, *executable; /* UUID and path of the process's executable; NULL = not given */
@@ -56,6 +57,7 @@ struct sampling {
     uint64_t steps;  /* number of samples that the head or the section gives; 0 = not given */
     size_t heaviest; /* frames of the heaviest stack, which is used if the text has no other */
     bool in_kernel;  /* the lines being read are a kernel stack */
+    bool blank;      /* the line before was empty */
     bool profile;    /* the report is a profile of the whole system, in which nothing hung */
 };
 
@@ -117,6 +119,24 @@ static int64_t interval_of(const char *steps) {
                : -1;
 }
 
+/* Returns seconds as ms; 0: they are too many. */
+static int64_t waited_of(uint64_t seconds) {
+    return seconds < INT32_MAX ? (int64_t)seconds * 1000 : 0;
+}
+
+/* Returns the time in ms that "9.99s (process was unresponsive for 94 seconds before sampling)"
+ * gives for what was before the samples; 0: none. */
+static int64_t waited_before(const char *duration) {
+    static const char words[] = "unresponsive for ";
+    const char *at = strstr(duration, words);
+    uint64_t seconds = 0;
+    if (!at) {
+        return 0;
+    }
+    at += sizeof words - 1;
+    return report_take_decimal(&at, &seconds) ? waited_of(seconds) : 0;
+}
+
 static void sampled_read_header(struct sampling *t) {
     struct report *r = t->r;
     const struct {
@@ -153,12 +173,13 @@ static void sampled_read_header(struct sampling *t) {
     } else if ((value = report_line_value(t->line, "Event")) != NULL) {
         r->kind = sampled_kind_of(value);
         r->reason = value;
-        t->event = true;
+        t->event = value;
         t->profile = strstr(value, "powerstats") != NULL;
     } else if ((value = report_line_value(t->line, "Action taken")) != NULL) {
         r->fatal = strstr(value, "killed") != NULL;
     } else if ((value = report_line_value(t->line, "Duration")) != NULL) {
-        r->duration_ms = report_seconds(value);
+        t->waited_ms = waited_before(value);
+        r->duration_ms = t->waited_ms > 0 ? t->waited_ms : report_seconds(value);
     } else if ((value = report_line_value(t->line, "Steps")) != NULL) {
         r->sample_interval_ms = interval_of(value);
         (void)report_take_decimal(&value, &t->steps);
@@ -343,17 +364,20 @@ static enum st choose_section(struct sampling *t) {
         r->id = NULL;
         r->ordinal = t->section.number;
     }
+    const int64_t waited_ms = waited_of(t->section.unresponsive_s);
+    t->waited_ms = t->waited_ms > 0 ? t->waited_ms : waited_ms;
     if (t->of_another) { /* the head describes another process */
+        const bool of_system = !t->command && t->event && !t->profile && !r->wanted;
         r->app_id = r->app_version = r->app_build = r->bundle = r->reason = NULL;
         r->kind = t->profile ? r->kind : "hang";
         r->cpu_ms = -1;
         r->fatal = false;
-        r->duration_ms = t->section.unresponsive_s > 0 && t->section.unresponsive_s < INT32_MAX
-                             ? (int64_t)t->section.unresponsive_s * 1000
-                             : -1;
+        r->duration_ms = waited_ms > 0 ? waited_ms : of_system ? r->duration_ms : -1;
         r->process = own;
-    } else if (!t->event) {
-        r->duration_ms = -1; /* the head's duration is that of the sampling */
+    } else if (!t->event) { /* the head's duration is that of the sampling */
+        r->duration_ms = t->waited_ms > 0 ? t->waited_ms : -1;
+    } else if (strcmp(r->kind, "hang") == 0 && t->waited_ms > r->duration_ms) {
+        r->duration_ms = t->waited_ms;
     }
     return ST_OK;
 }
@@ -415,18 +439,21 @@ static void tell_choice(struct sampling *t) {
     const struct report_section *s = &t->section;
     char text[256];
     if (!t->command && !t->r->wanted && s->count > 1) {
-        (void)snprintf(text, sizeof text, "%.128s: %s, of %zu processes",
-                       t->r->process ? t->r->process : "?", report_section_why(s), s->count);
+        const char *event = t->event && !t->profile ? t->event : NULL;
+        (void)snprintf(text, sizeof text, "%.64s%s%.128s: %s, of %zu processes", event ? event : "",
+                       event ? "; " : "", t->r->process ? t->r->process : "?",
+                       report_section_why(s), s->count);
         t->r->reason = report_text(t->r, text, strlen(text));
     }
 }
 
-/* Is the line the heading of the heaviest stack, in a text that ends before its first process
- * and so has no other stack? */
+/* Is the line the heading of the heaviest stack, in a text that ends before its first process's
+ * stacks and so has no other stack? */
 static bool begins_heaviest(struct sampling *t) {
     struct report_section any;
     return strncmp(t->line, SAMPLED_HEAVIEST, sizeof SAMPLED_HEAVIEST - 1) == 0 &&
-           !report_choose_section(t->text, &(struct report_wanted){0}, &any);
+           (!report_choose_section(t->text, &(struct report_wanted){0}, &any) ||
+            (any.count == 1 && !any.stack));
 }
 
 /* Does the line begin a part of a thread's stack, "User stack:" or "Kernel stack:" of Mac OS X 10.6
@@ -440,6 +467,10 @@ static bool begin_stack_part(struct sampling *t, const char *s) {
 
 static enum st sampled_take_line(struct sampling *t) {
     const char *s = report_skip_blanks(t->line), *name = sampled_section_name(t);
+    if (name && t->place == IN_HEAVIEST && !t->r->wanted) { /* no section has a stack */
+        t->lines.at = t->lines.end;
+        return ST_OK;
+    }
     if (name) {
         return begin_process_section(t, name);
     }
@@ -467,7 +498,9 @@ static enum st sampled_take_line(struct sampling *t) {
             return ST_OK;
         }
         report_note_blocker(report_outline_now(&t->outline), t->process, t->line);
-        return t->in_kernel ? ST_OK : take_sample(t, (size_t)(s - t->line));
+        return t->in_kernel || report_is_prose(t->line, t->blank)
+                   ? ST_OK
+                   : take_sample(t, (size_t)(s - t->line));
     case IN_HEAVIEST:
         return *s ? take_sample(t, ++t->heaviest) : ST_OK;
     case IN_IMAGES:
@@ -500,6 +533,7 @@ static enum st sampled_fill(struct sampling *t) {
         if (sampled_take_line(t) != ST_OK) {
             return err_context(r->e, "line %zu", t->lines.number);
         }
+        t->blank = !*t->line;
     }
     report_end_image_lines(r, &t->images);
     if (t->place == IN_HEAVIEST && end_section_threads(t) == ST_OK) {

@@ -278,6 +278,40 @@ static void a_systems_report_is_of_its_most_blocked_app(void **state) {
     }
 }
 
+#define SPINDUMP(more, duration)                                                                   \
+    "Date/Time:        2026-11-20 10:10:14.120 +0100\nReport Version:   25\n\n" more               \
+    "Duration:         " duration "\nSteps:            8 (250ms sampling interval)\n\n\n"
+
+/* What the head says of the time before the samples counts, with and without an event. */
+static void time_without_a_response_is_the_duration(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *reason;
+        int64_t ms;
+    } cases[] = {
+#define TOLD   "9.99s (process was unresponsive for 94 seconds before sampling)"
+#define OWN    "Command:          Shop\nPID:              41\n\n"
+#define WAITED SHOP("Note:             Unresponsive for 6 seconds before sampling\n")
+        {SPINDUMP(OWN, TOLD) SHOP(""), NULL, 94000},
+        {SPINDUMP(OWN, "9.99s") WAITED, NULL, 6000},
+        {SPINDUMP(OWN, "9.99s") SHOP(""), NULL, -1},
+        {SPINDUMP(OWN "Event:            hang\n", TOLD) SHOP(""), "hang", 94000},
+        {SPINDUMP(OWN "Event:            hang\n", "2.00s") WAITED, "hang", 6000},
+        {SPINDUMP(OWN "Event:            hang\n", "9.99s") WAITED, "hang", 9990},
+        {SPINDUMP("Event:            shutdown stall\n", "1.00s (sampling started after 2 seconds)")
+             SHOP("") MAIL,
+         "shutdown stall; Shop: the app with most blocked samples, of 2 processes", 1000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct converted c = convert_text_of(cases[i].text);
+        const struct dump *d = only_dump(&c);
+        assert_int_equal(d->stall.duration_ms, cases[i].ms);
+        assert_true(!strstr(d->text, "\"reason\":") == !cases[i].reason);
+        assert_non_null(strstr(d->text, cases[i].reason ? cases[i].reason : ""));
+        release_converted(&c);
+    }
+}
+
 static void a_process_that_is_not_there_is_refused(void **state) {
     (void)state;
     struct converted c = convert_process_of(SYSTEM DAEMON HOME, "Shop");
@@ -454,18 +488,48 @@ static void the_kernels_stacks_of_old_systems_are_left_out(void **state) {
     release_converted(&c);
 }
 
-static void the_heaviest_stack_alone_is_read(void **state) {
+static void a_sentence_behind_the_tree_is_not_its_line(void **state) {
+    static const struct {
+        const char *end, *lack;
+    } rows[] = {{"```\n</details>\n", "what follows: "},
+                {"\nThanks!\n", "what follows: "},
+                {"Thanks!\n", "1 line within its call trees that could not be read; "},
+                {"\n  9  f\n", "1 line within its call trees that could not be read; "}};
     (void)state;
-    struct converted c = convert_text_of(
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text, "%s%s",
+                    HEAD("hang", "") "Process:  Shop [3]\n  Thread 0x1  DispatchQueue 1\n"
+                                     "  9  start + 4 (libx.dylib + 16) [0x180000010]\n",
+                    rows[i].end);
+        struct converted c = convert_text_of(strbuf_cstr(&text));
+        const char *lack = only_dump(&c)->lack;
+        assert_int_equal(strncmp(lack, rows[i].lack, strlen(rows[i].lack)), 0);
+        release_converted(&c);
+        strbuf_release(&text);
+    }
+}
+
+static void the_heaviest_stack_alone_is_read(void **state) {
+    static const char text[] =
         "Date/Time:  2026-11-20 10:10:14 +0100\nCommand: Shop\nEvent: hang\nSteps: 9\n\n"
         "Heaviest stack for the main thread of the target process:\n"
-        "  9  start + 1 (libx.dylib + 16) [0x180000010]\n  9  f (Shop + 256) [0x100000100]\n\n");
-    const struct dump *d = only_dump(&c);
-    check_frames(&d->threads[0].stack, FRAMES(0x100000100, 0x180000010));
-    assert_int_equal(d->sample_count, 1);
-    assert_int_equal(d->samples[0].count, 9);
-    assert_non_null(strstr(d->lack, "all but the main thread's heaviest stack"));
-    release_converted(&c);
+        "  9  start + 1 (libx.dylib + 16) [0x180000010]\n  9  f (Shop + 256) [0x100000100]\n\n";
+    /* the text may end within the head of its first process */
+    static const char *const ends[] = {"", "\nProcess:          Shop [301]\nPath: /x/Shop\nUID:\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct strbuf whole = {0};
+        strbuf_addf(&whole, "%s%s", text, ends[i]);
+        struct converted c = convert_text_of(strbuf_cstr(&whole));
+        const struct dump *d = only_dump(&c);
+        check_frames(&d->threads[0].stack, FRAMES(0x100000100, 0x180000010));
+        assert_int_equal(d->sample_count, 1);
+        assert_int_equal(d->samples[0].count, 9);
+        assert_non_null(strstr(d->lack, "all but the main thread's heaviest stack"));
+        release_converted(&c);
+        strbuf_release(&whole);
+    }
 }
 
 /* People paste only the heaviest stack, also with the frames as atos writes them. */
@@ -516,6 +580,7 @@ int main(void) {
         cmocka_unit_test(frames_below_a_note_are_not_missing),
         cmocka_unit_test(samples_without_their_process_are_refused),
         cmocka_unit_test(a_systems_report_is_of_its_most_blocked_app),
+        cmocka_unit_test(time_without_a_response_is_the_duration),
         cmocka_unit_test(a_process_that_is_not_there_is_refused),
         cmocka_unit_test(all_sections_of_a_process_are_counted),
         cmocka_unit_test(a_spindump_tells_by_whom_a_thread_is_blocked),
@@ -525,6 +590,7 @@ int main(void) {
         cmocka_unit_test(entries_of_one_thread_are_joined),
         cmocka_unit_test(a_main_thread_that_is_missing_is_told),
         cmocka_unit_test(the_kernels_stacks_of_old_systems_are_left_out),
+        cmocka_unit_test(a_sentence_behind_the_tree_is_not_its_line),
         cmocka_unit_test(the_heaviest_stack_alone_is_read),
         cmocka_unit_test(a_heaviest_stack_without_a_head_is_read),
         cmocka_unit_test(a_truncated_stack_is_told),

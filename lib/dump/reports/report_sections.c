@@ -171,6 +171,7 @@ static void note_section_line(struct section_choice *s, struct span line) {
     static const char note[] = "Unresponsive for ";
     struct span path = line_value(line, "Path"), bare = without_blanks(line);
     const char *at;
+    s->at.stack = s->at.stack || (bare.p < bare.end && strchr("*0123456789", *bare.p));
     if (path.p < path.end) {
         s->at.app = find_words(path, ".app/") && !find_words(path, ".appex/") &&
                     !line_begins(path, "/System/");

@@ -17,6 +17,7 @@ struct report_section {
                  the system */
     bool suspended; /* the system had suspended the process, so that it was not meant to run */
     bool front;
+    bool stack;              /* the section has a line of a stack */
     uint64_t unresponsive_s; /* seconds without a response before the samples; 0 = not given */
     uint64_t blocked;        /* samples in which the main thread was blocked by another */
     uint64_t cpu_ms;         /* processor time in ms; 0 = not given */

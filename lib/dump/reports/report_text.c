@@ -150,7 +150,7 @@ static bool begins_as_pasted(struct span text, bool *more) {
     }
     for (; take_pasted_line(&rest, &line); lines++) {
         known += begins_with_any(line, headers);
-        thread = thread || crash_heading(line, &heading);
+        thread = thread || (crash_heading(line, &heading) && (!heading.unnumbered || known > 0));
         if (lines == 0 && known == 0 && !thread) {
             return false;
         }

@@ -213,8 +213,10 @@ static void what_is_no_stall_by_the_new_rules_is_set_apart(void **state) {
     sorter_init(&old, NULL);
     sorter_init(&new, "skip draw cause idle\ncut on_draw cause idle\n");
     struct triage *from = some(&old);
+    from->apart[APART_LATE] = 7;
     assert_int_equal(triage_rekey(&t, from, new.keyer, &new.options, NULL), ST_OK);
     assert_int_equal(t->apart[APART_IDLE], 3);
+    assert_int_equal(t->apart[APART_LATE], 7); /* they have no stack that could be sorted anew */
     assert_int_equal(t->total.stalls, 2);
     triage_free(t);
     triage_free(from);

@@ -103,7 +103,8 @@ enum st triage_restart(struct triage **t, struct err *e) BASE_MUST_USE;
 /* Makes a new triage (not finished) from the counts of `from` (not finished): its buckets are
  * sorted again by the keyer k, which has other rules, with the options o. Each bucket is sorted by
  * the one stack that it has kept, so that stalls that the old rules put into one bucket stay
- * together. Aliases are those of that stack. Actions, which gate_compare does not use, are dropped.
+ * together. Aliases are those of that stack. Dumps that were set apart stay so. Actions, which
+ * gate_compare does not use, are dropped.
  * Stalls of which dumps are missing are counted as they are. ST_ERR: out of memory, or a bucket has
  * kept no stack (ERR_UNSUPPORTED). */
 enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,

@@ -335,6 +335,10 @@ enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
         triage_free(r.t);
         return st;
     }
+    /* What was set apart has kept no stack to be sorted by, and stays so. */
+    for (size_t i = 0; i < APART_COUNT; i++) {
+        sum_add(&r.t->apart[i], from->apart[i]);
+    }
     *out = r.t;
     return ST_OK;
 }

@@ -56,6 +56,18 @@ static inline int tear_down(void **state) {
     return 0;
 }
 
+/* Reports the group as skipped, and returns true, if this build has no libsqlite3. */
+static inline bool skips_without_sqlite(const char *group) {
+    struct history *h = NULL;
+    struct err e = {0};
+    bool lacks =
+        history_open(&h, "/dev/null", HISTORY_READ, &e) == ST_ERR && e.code == ERR_UNSUPPORTED;
+    if (lacks) {
+        printf("1..1\nok 1 - %s # SKIP this build has no libsqlite3\n", group);
+    }
+    return lacks;
+}
+
 static inline void reopen(struct fixture_history *f, enum history_access access) {
     struct err e = {0};
     history_close(f->h);

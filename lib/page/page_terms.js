@@ -21,8 +21,9 @@ const NUMBERS = ['ms', 'users', 'stalls', 'dumps', 'p50', 'p95'];
 
 const isDigit = (c) => c >= '0' && c <= '9';
 
-// Compares versions in their natural order, in which runs of digits are numbers of any length.
-function compareVersions(a, b) {
+// Compares versions in their natural order, in which runs of digits are numbers of any length. 0: the numbers are equal, though their
+// digits may differ.
+function versionOrder(a, b) {
   let i = 0, k = 0;
   while (i < a.length && k < b.length) {
     if (isDigit(a[i]) && isDigit(b[k])) {

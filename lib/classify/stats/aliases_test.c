@@ -260,8 +260,10 @@ static void as_many_are_kept_as_there_is_room_whatever_their_order(void **state)
         assert_true(up.aliases.data[i] == down.aliases.data[i]);
         assert_true(i == 0 || up.aliases.data[i - 1] < up.aliases.data[i]);
     }
-    VEC_RELEASE(&up.aliases);
-    VEC_RELEASE(&down.aliases);
+    SMALL_VEC_RELEASE(&up.aliases);
+    SMALL_VEC_RELEASE(&up.alias_dumps);
+    SMALL_VEC_RELEASE(&down.aliases);
+    SMALL_VEC_RELEASE(&down.alias_dumps);
 }
 
 /* ---- the gate ---- */

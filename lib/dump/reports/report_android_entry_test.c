@@ -44,7 +44,8 @@ static void an_entrys_head_is_read(void **state) {
 static void an_entry_without_a_trace_is_none(void **state) {
     static const char *const texts[] = {
         HEAD "a.B: x\n  at a\n  at b\n  at c\n  at d\n  at e\n  at f\n  at g\n" PROCESS,
-        "Process: com.example.shop\n\n" PROCESS, "Process: com.example.shop\nPID: 1\nSubject: x\n"};
+        ("Process: com.example.shop\n\n" PROCESS),
+        "Process: com.example.shop\nPID: 1\nSubject: x\n"};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         bool more = false;

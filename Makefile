@@ -276,7 +276,8 @@ test: bootstrap
 	$(Q)$(MAKE) --no-print-directory test-run
 
 # The long tests come first, because run-tests runs several at once.
-long_tests := $(addprefix scripts/test/,flink guards aarch64 stallrec viewers darwin demo detectors go-zdebug adapters layers dependencies)
+long_tests := $(addprefix scripts/test/,flink guards aarch64 waits attach stallrec fetch demo out-of-memory viewers clocks filters darwin adapters \
+                threads fixtures totals detectors trace layers watch system-calls go-zdebug dependencies)
 test-run: all $(tests) $(fuzzers) $(apps) $(if $(linux),$(O)/cut-files)
 	$(Q)O=$(O) REAL=$(abspath $(REAL)) CC='$(CC)' SAN='$(SAN)' scripts/run-tests $(long_tests) scripts/check-layers scripts/check-ios-api \
 	  $(filter-out $(long_tests),$(filter-out %.js %.xsd,$(wildcard scripts/test/*))) $(tests)

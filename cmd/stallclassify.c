@@ -505,18 +505,6 @@ static int classify_edit_history(struct classify_run *run, const struct classify
                : classify_check_history_file(run->history, s->output.path, &run->dumps.failures);
 }
 
-/* Tells what was counted but is not certain, and what was refused. */
-static void tell_doubts(const struct classify_run *run) {
-    if (!run->history) {
-        tell_unsaid(run);
-    }
-    if (run->triage) {
-        cli_tell_differing(&classify_tool, triage_differing(run->triage));
-        cli_tell_contradicting(&classify_tool, triage_contradicting(run->triage));
-        cli_tell_refused_sessions(&classify_tool, triage_refused_sessions(run->triage));
-    }
-}
-
 static int classify(struct classify_run *run, struct classify_settings *s,
                     const struct cli_parser *p) {
     struct err e = {0};
@@ -568,7 +556,10 @@ static int classify(struct classify_run *run, struct classify_settings *s,
     } else {
         status = classify_count_dumps(run, s, p);
     }
-    tell_doubts(run);
+    if (!run->history) {
+        tell_unsaid(run);
+    }
+    classify_tell_doubts(&classify_tool, run->triage);
     return status;
 }
 

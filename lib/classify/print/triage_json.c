@@ -222,13 +222,7 @@ static void triage_json_put_thresholds(struct jsonw *w, const struct triage *t) 
         }
     }
     jsonw_end_object(w);
-    jsonw_member_array(w, "no_threshold");
-    for (size_t i = 0; i < t->thresholds.len; i++) {
-        if (all[i].unsaid) {
-            jsonw_cstr(w, all[i].kind);
-        }
-    }
-    jsonw_end_array(w);
+    triage_put_unsaid(w, all, t->thresholds.len);
     free(all);
 }
 

@@ -436,6 +436,16 @@ static void put_folded(struct jsonw *w, const struct triage *t) {
     jsonw_end_object(w);
 }
 
+void triage_put_unsaid(struct jsonw *w, const struct kind_threshold *all, size_t count) {
+    jsonw_member_array(w, "no_threshold");
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].unsaid) {
+            jsonw_cstr(w, all[i].kind);
+        }
+    }
+    jsonw_end_array(w);
+}
+
 /* False: out of memory. */
 static bool put_thresholds(struct jsonw *w, const struct triage *t) {
     struct kind_threshold *all = triage_thresholds(t);
@@ -453,13 +463,7 @@ static bool put_thresholds(struct jsonw *w, const struct triage *t) {
         }
     }
     jsonw_end_array(w);
-    jsonw_member_array(w, "no_threshold");
-    for (size_t i = 0; i < t->thresholds.len; i++) {
-        if (all[i].unsaid) {
-            jsonw_cstr(w, all[i].kind);
-        }
-    }
-    jsonw_end_array(w);
+    triage_put_unsaid(w, all, t->thresholds.len);
     free(all);
     return true;
 }

@@ -221,6 +221,10 @@ bool triage_note_threshold(struct triage *t, const char *kind, int64_t threshold
 /* Returns the thresholds, of which there are t->thresholds.len, in the order of their kinds' text;
  * malloc'ed, NULL = out of memory. The kinds are strings of t. */
 struct kind_threshold *triage_thresholds(const struct triage *t);
+struct jsonw;
+/* Writes the member "no_threshold": the kinds among these `count` thresholds of which some dump
+ * gives none. */
+void triage_put_unsaid(struct jsonw *w, const struct kind_threshold *all, size_t count);
 /* Merges the thresholds of `from` into t. False: out of memory. */
 bool triage_merge_thresholds(struct triage *t, const struct triage *from);
 /* Returns the index of a string; equal texts have the same index. NO_INDEX = out of memory. */

@@ -50,6 +50,14 @@ static struct outcome compare(struct dice *d, const struct fleet *base, const st
     return out;
 }
 
+/* Draws a run with two causes, the same one at each call. */
+static struct triage *run_of_two_causes(void) {
+    struct dice d = {4};
+    struct fleet f = fleet_usual(3000);
+    f.causes = 2;
+    return fleet_draw(&d, &f);
+}
+
 /* Compares a run with the same one of which dumps are set apart, too. */
 static void a_rise_among_what_was_set_apart_is_no_pass(void **state) {
     (void)state;
@@ -62,12 +70,7 @@ static void a_rise_among_what_was_set_apart_is_no_pass(void **state) {
                  {APART_IDLE, 0, 0.02, false},    {APART_BACKGROUND, 2, 2, false},
                  {APART_BACKGROUND, 4, 0, false}, {APART_CRASH, 0, 4, false}};
     static const struct gate_options o = {.regressed_percent = 20, .min_users = 20};
-    struct dice d = {4};
-    struct fleet f = fleet_usual(3000);
-    f.causes = 2;
-    struct triage *run = fleet_draw(&d, &f), *same = NULL;
-    d = (struct dice){4};
-    same = fleet_draw(&d, &f);
+    struct triage *run = run_of_two_causes(), *same = run_of_two_causes();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gate g;
         struct strbuf text = {0};
@@ -103,12 +106,7 @@ static void a_run_that_was_not_watched_is_no_pass(void **state) {
                  {899, 0, GATE_INCONCLUSIVE},
                  {500, 500, GATE_INCONCLUSIVE}};
     static const struct gate_options o = {.regressed_percent = 20, .min_users = 20};
-    struct dice d = {4};
-    struct fleet f = fleet_usual(3000);
-    f.causes = 2;
-    struct triage *run = fleet_draw(&d, &f), *same = NULL;
-    d = (struct dice){4};
-    same = fleet_draw(&d, &f);
+    struct triage *run = run_of_two_causes(), *same = run_of_two_causes();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gate g;
         struct strbuf text = {0};

@@ -1,7 +1,11 @@
 /* Turns the waits of a thread into events for its core. */
 #include "attach/wait_edges.h"
 
+#include <string.h>
+
 enum { PAST_MAX = FINDER_RUNS };
+/* Time in ns after which a single long wait is evidence against a loop that was believed. */
+#define LONG_WAIT_NS UINT64_C(30000000000)
 
 static void tell_core(struct wait_edges *e, enum rec_event_kind kind, uint64_t value,
                       uint64_t mark_ns, uint64_t at_ns) {
@@ -33,26 +37,88 @@ void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
     doubt(e, at_ns);
 }
 
-/* Reports to the core that the loop, or another loop, is known, and when it was idle before. If the
- * thread is watched by samples, only the time from now on is reported, because there may have been
- * waits between those that were seen. */
+/* ---- missed waits ---- */
+
+/* Keeps the time as one by which waits may have been missed. Times before the finder's log begins
+ * are never asked for again, and are dropped. */
+static void note_break(struct wait_edges *e, uint64_t at_ns) {
+    uint32_t old = 0;
+    while (old < e->break_count &&
+           (e->breaks[old].end_ns < e->finder.log_ns ||
+            (old == 0 && e->break_count == WAIT_BREAKS))) {
+        e->breaks_ns = e->breaks[old++].end_ns;
+    }
+    e->break_count -= old;
+    memmove(e->breaks, e->breaks + old, e->break_count * sizeof *e->breaks);
+    struct finder_interval *last = e->break_count > 0 ? &e->breaks[e->break_count - 1] : NULL;
+    if (last && at_ns - last->end_ns < e->finder.quiet_ns) {
+        last->end_ns = at_ns;
+    } else {
+        e->breaks[e->break_count++] = (struct finder_interval){at_ns, at_ns};
+    }
+}
+
+/* Appends an interval that begins no earlier than those before, and joins it to the last one if
+ * they touch. */
+static uint32_t add_interval(struct finder_interval *all, uint32_t count,
+                             const struct finder_interval *one) {
+    if (count > 0 && one->begin_ns <= all[count - 1].end_ns) {
+        uint64_t end_ns = all[count - 1].end_ns;
+        all[count - 1].end_ns = one->end_ns > end_ns ? one->end_ns : end_ns;
+        return count;
+    }
+    all[count] = *one;
+    return count + 1;
+}
+
+/* Merges the idle times with the breaks from from_ns on; `all` has room for both. The time before
+ * the first idle time is the launch, which a break does not end. */
+static uint32_t add_breaks(const struct wait_edges *e, const struct finder_interval *idle,
+                           uint32_t idle_count, enum rec_past past, uint64_t from_ns,
+                           struct finder_interval *all) {
+    uint32_t count = 0, at = 0;
+    uint64_t first_ns = from_ns;
+    if (past == REC_PAST_ANEW) {
+        first_ns = idle_count > 0 ? idle[0].begin_ns : UINT64_MAX;
+    }
+    for (uint32_t i = 0; i < e->break_count; i++) {
+        struct finder_interval missed = e->breaks[i];
+        if (missed.end_ns < first_ns) {
+            continue;
+        }
+        missed.begin_ns = missed.begin_ns > first_ns ? missed.begin_ns : first_ns;
+        while (at < idle_count && idle[at].begin_ns <= missed.begin_ns) {
+            count = add_interval(all, count, &idle[at++]);
+        }
+        count = add_interval(all, count, &missed);
+    }
+    while (at < idle_count) {
+        count = add_interval(all, count, &idle[at++]);
+    }
+    return count;
+}
+
+/* ---- attribution ---- */
+
+/* Reports to the core that the loop, or another loop, is known, and when it was idle before. */
 static void attribute(struct wait_edges *e, uint64_t at_ns) {
-    struct finder_interval idle[PAST_MAX];
+    struct finder_interval idle[PAST_MAX], all[PAST_MAX + WAIT_BREAKS];
     enum rec_past past;
     uint64_t from_ns;
     uint32_t count = finder_idle(&e->finder, idle, PAST_MAX, &from_ns, &past);
     from_ns = from_ns < e->begin_ns ? e->begin_ns : from_ns;
-    if (e->sampled) {
-        from_ns = at_ns;
-        count = 0;
-    }
+    from_ns = from_ns < e->breaks_ns ? e->breaks_ns : from_ns;
+    count = add_breaks(e, idle, count, past, from_ns, all);
     e->known = true;
     tell_core(e, REC_EVENT_ATTRIBUTE, past, from_ns, at_ns);
     for (uint32_t i = 0; i < count; i++) {
-        tell_core(e, REC_EVENT_PAST_IDLE, idle[i].begin_ns, idle[i].end_ns, at_ns);
+        if (all[i].end_ns >= from_ns) {
+            uint64_t begin_ns = all[i].begin_ns > from_ns ? all[i].begin_ns : from_ns;
+            tell_core(e, REC_EVENT_PAST_IDLE, begin_ns, all[i].end_ns, at_ns);
+        }
     }
     uint64_t hold_ns = at_ns;
-    if (!e->sampled && finder_is_young(&e->finder, at_ns)) {
+    if (finder_is_young(&e->finder, at_ns)) {
         hold_ns = e->finder.believed_ns + FINDER_YOUNG_NS;
     }
     tell_core(e, REC_EVENT_ATTRIBUTED, 0, hold_ns > at_ns ? hold_ns : at_ns, at_ns);
@@ -72,9 +138,15 @@ static void take_news(struct wait_edges *e, uint64_t at_ns) {
 }
 
 void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint64_t at_ns) {
-    if (e->sampled && e->blocks) {
+    bool again = e->sampled && e->blocks;
+    if (again && finder_loop(&e->finder) && at_ns - e->wait_ns < LONG_WAIT_NS) {
+        return;
+    }
+    if (again) {
         /* A long wait is reported to the finder again and again while it lasts. */
         finder_end(&e->finder, at_ns);
+    } else {
+        e->wait_ns = at_ns;
     }
     enum finder_verdict verdict = finder_begin(&e->finder, wait, at_ns);
     take_news(e, at_ns);
@@ -102,7 +174,9 @@ void wait_edges_miss(struct wait_edges *e, uint64_t at_ns) {
         finder_end(&e->finder, at_ns);
     }
     e->blocks = e->idle = false;
-    if (!e->known && !e->sampled) {
+    if (e->sampled) {
+        note_break(e, at_ns);
+    } else if (!e->known) {
         finder_miss(&e->finder, at_ns);
         doubt(e, at_ns);
     }

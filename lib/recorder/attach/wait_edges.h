@@ -10,6 +10,9 @@
 #include "core/event.h"
 #include "loop/loop_finder.h"
 
+/* Maximum number of intervals that are kept of times in which waits may have been missed. */
+enum { WAIT_BREAKS = 64 };
+
 /* Receives an event for the core; it is called in the order of the events. */
 typedef void wait_tell_fn(void *ctx, const struct rec_event *event);
 
@@ -17,7 +20,8 @@ struct wait_edges {
     struct loop_finder finder;
     wait_tell_fn *tell;
     void *tell_ctx;
-    bool sampled;      /* waits may be missed at any time, so no past idle times are reported */
+    bool sampled;      /* waits may be missed at any time: wait_edges_miss is called at each time
+                          by which one may have been */
     bool known;        /* a loop is believed */
     bool blocks;       /* the thread is in a blocking wait, whose end must be reported to the finder
                           (finder_end) */
@@ -26,6 +30,12 @@ struct wait_edges {
     uint64_t busy_ns;  /* time since which the loop is busy; 0: it is not busy */
     uint64_t edge_ns;  /* the time of the last edge */
     uint64_t begin_ns; /* time at which the watching began */
+    uint64_t wait_ns;  /* time at which the wait that the thread is in began */
+    /* Times by which waits may have been missed, near ones joined to intervals. No busy stretch
+     * lasts over such a time. */
+    struct finder_interval breaks[WAIT_BREAKS];
+    uint32_t break_count;
+    uint64_t breaks_ns; /* time from which on `breaks` is complete */
 };
 
 /* The places that may be a loop's, for finder_init; both members NULL: any place may. */

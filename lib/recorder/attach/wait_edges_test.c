@@ -111,16 +111,76 @@ static void what_was_before_the_loop_was_known_is_told(void **state) {
     assert_true(count_told(REC_EVENT_PAST_IDLE) >= 2);
 }
 
-static void samples_say_nothing_of_the_past(void **state) {
+/* Was a past idle time that has this time reported? */
+static bool was_idle_at(uint64_t at) {
+    for (unsigned i = 0; i < told_count; i++) {
+        if (told[i].kind == REC_EVENT_PAST_IDLE && told[i].value <= at && told[i].mark_ns >= at) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void no_stretch_lasts_over_a_missed_wait(void **state) {
+    (void)state;
+    begin_edges_at(true);
+    wait_edges_miss(&e, 300 * MS); /* still part of the launch */
+    enter(LOOP, SHALLOW, true, 500 * MS);
+    wait_edges_exit(&e, 600 * MS);
+    wait_edges_miss(&e, 1100 * MS);
+    wait_edges_resume(&e, 1100 * MS);
+    for (uint64_t i = 3; !e.known && i < 10; i++) {
+        enter(LOOP, SHALLOW, true, i * 500 * MS);
+        wait_edges_exit(&e, i * 500 * MS + 100 * MS);
+    }
+    assert_true(e.known);
+    assert_false(was_idle_at(300 * MS));
+    assert_true(was_idle_at(550 * MS));
+    assert_false(was_idle_at(900 * MS));
+    assert_true(was_idle_at(1100 * MS));
+    assert_false(was_idle_at(1300 * MS));
+}
+
+/* What is older than the times that are kept is not judged. */
+static void only_the_latest_missed_waits_are_kept(void **state) {
+    (void)state;
+    begin_edges_at(true);
+    for (uint64_t i = 1; i <= WAIT_BREAKS + 5; i++) {
+        wait_edges_miss(&e, i * 1000 * MS);
+    }
+    for (uint64_t i = 80; !e.known; i++) {
+        assert_true(i < 90);
+        enter(LOOP, SHALLOW, true, i * 1000 * MS);
+        wait_edges_exit(&e, i * 1000 * MS + 100 * MS);
+    }
+    for (unsigned i = 0; i < told_count; i++) {
+        if (told[i].kind == REC_EVENT_ATTRIBUTE) {
+            assert_int_equal(told[i].mark_ns, 5000 * MS);
+        }
+    }
+}
+
+/* A reply that is long in coming is seen again and again, but is one wait. */
+static void long_reply_does_not_replace_a_loop(void **state) {
     (void)state;
     begin_edges_at(true);
     learn_loop();
-    assert_int_equal(count_told(REC_EVENT_PAST_IDLE), 0);
-    for (unsigned i = 0; i < told_count; i++) {
-        if (told[i].kind == REC_EVENT_ATTRIBUTE) {
-            assert_int_equal(told[i].mark_ns, told[i].at_ns);
-        }
+    enter(LOOP, SHALLOW, true, 9000 * MS);
+    wait_edges_exit(&e, 9100 * MS);
+    told_count = 0;
+    for (uint64_t at = 9100; at <= 19100; at += 400) {
+        enter(REPLY, SHALLOW + 64, true, at * MS);
     }
+    assert_int_equal(wait_edges_place(&e), LOOP);
+    for (uint64_t i = 20; !e.known; i++) {
+        assert_true(i < 40);
+        wait_edges_miss(&e, i * 1000 * MS);
+        enter(LOOP, SHALLOW, true, i * 1000 * MS);
+    }
+    assert_int_equal(wait_edges_place(&e), LOOP);
+    assert_false(was_idle_at(9101 * MS));
+    assert_false(was_idle_at(19900 * MS));
+    assert_true(was_idle_at(20000 * MS));
 }
 
 static void wait_elsewhere_is_part_of_the_turn(void **state) {
@@ -299,7 +359,9 @@ int main(void) {
         T(loop_sleeps_in_its_wait_and_wakes_behind_it),
         T(wait_that_goes_on_is_idle_until_it_ends),
         T(what_was_before_the_loop_was_known_is_told),
-        T(samples_say_nothing_of_the_past),
+        T(no_stretch_lasts_over_a_missed_wait),
+        T(only_the_latest_missed_waits_are_kept),
+        T(long_reply_does_not_replace_a_loop),
         T(wait_elsewhere_is_part_of_the_turn),
         T(wait_without_time_is_a_turn),
         T(thread_that_was_not_seen_counts_as_idle),

@@ -71,6 +71,19 @@ static void start_anew(struct rec_core *core, uint64_t from_ns) {
     core->input_ns = core->unclear_at = core->unclear_longest_ns = 0;
 }
 
+/* Counts the time of doubt before from_ns, of which no past idle time is reported, as forgotten, and
+ * with it the stretch that doubt interrupted. Returns the time from which on the loop is judged
+ * again: from_ns, or the start of that stretch. */
+static uint64_t forget_doubt(struct rec_core *core, uint64_t from_ns) {
+    const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    uint64_t since_ns = loop->running ? loop->since_ns : core->doubt ? core->doubt_ns : from_ns;
+    if (since_ns >= from_ns) {
+        return from_ns;
+    }
+    core->unwatched_ns[REC_UNWATCHED_FORGOTTEN] += from_ns - since_ns;
+    return loop->running ? since_ns : from_ns;
+}
+
 void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from_ns,
                         uint64_t at_ns) {
     struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
@@ -78,6 +91,10 @@ void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from
         return;
     }
     rec_core_observe_time(core, at_ns);
+    uint64_t begin_ns = from_ns;
+    if (past != REC_PAST_ANEW && !core->launch) {
+        begin_ns = forget_doubt(core, from_ns);
+    }
     core->attributing = true;
     core->doubt = false;
     core->past = true;
@@ -94,15 +111,11 @@ void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from
     if (core->launch || (past != REC_PAST_ANEW && loop->running && loop->since_ns == from_ns)) {
         return; /* the first past wait ends the current stretch */
     }
-    if (past != REC_PAST_ANEW && loop->running && loop->since_ns < from_ns) {
-        core->unwatched_ns[REC_UNWATCHED_FORGOTTEN] += from_ns - loop->since_ns;
-        from_ns = loop->since_ns;
-    }
-    rec_stall_forget(core, past == REC_PAST_ANEW ? core->program_ns : from_ns);
+    rec_stall_forget(core, past == REC_PAST_ANEW ? core->program_ns : begin_ns);
     loop->running = false;
     rec_sampler_stop(core);
     if (past != REC_PAST_ANEW) {
-        rec_core_begin_stretch(core, from_ns);
+        rec_core_begin_stretch(core, begin_ns);
     }
 }
 

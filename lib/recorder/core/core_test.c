@@ -322,6 +322,23 @@ static void past_told_to_a_parked_monitor_is_no_gap(void **state) {
     assert_int_equal(rec_core_totals(f->core).gaps, 1);
 }
 
+/* The loop that was in doubt continues, and nothing is known of the time of doubt. */
+static void doubt_that_nothing_tells_of_is_not_watched(void **state) {
+    struct fixture *f = *state;
+    rec_core_doubt(f->core, 0, 0);
+    rec_core_attribute(f->core, REC_PAST_ANEW, 0, 20 * MS);
+    rec_core_past_idle(f->core, 10 * MS, 20 * MS);
+    rec_core_attributed(f->core, 20 * MS, 20 * MS);
+    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 30 * MS);
+    assert_true(rec_core_step(f->core, 30 * MS) == REC_NEVER);
+    rec_core_doubt(f->core, 0, 1000 * MS);
+    rec_core_attribute(f->core, REC_PAST_CONTINUES, 1700 * MS, 1700 * MS);
+    rec_core_attributed(f->core, 1700 * MS, 1700 * MS);
+    struct rec_watched w = rec_core_watched(f->core, 2000 * MS);
+    assert_int_equal(w.unwatched_ms[REC_UNWATCHED_FORGOTTEN], 700);
+    assert_int_equal(w.watched_ms, 1290);
+}
+
 static void time_before_an_exec_stays_watched(void **state) {
     struct fixture *f = *state;
     rec_core_doubt(f->core, 0, 0);
@@ -477,6 +494,7 @@ int main(void) {
         T(a_late_wake_up_is_a_gap_unless_the_monitor_was_at_work),
         T(a_long_wait_may_be_late_in_proportion),
         T(past_told_to_a_parked_monitor_is_no_gap),
+        T(doubt_that_nothing_tells_of_is_not_watched),
         T(time_before_an_exec_stays_watched),
         T(a_loop_that_is_known_at_the_end_has_its_last_stall),
         T(rests_are_no_stalls),

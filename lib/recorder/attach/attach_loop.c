@@ -295,8 +295,8 @@ static void tell_queue(struct attach_loop *l) {
 
 static void count_look(struct attach_loop *l) {
     struct attach_watch *w = &l->watch;
-    l->missed_ns += w->unwatched_ns;
-    w->unwatched_ns = 0;
+    l->missed_ns += w->unwatched_ns + w->edges.unwatched_ns;
+    w->unwatched_ns = w->edges.unwatched_ns = 0;
     if (w->edges.known) {
         l->samples++;
         l->busy_samples += w->edges.busy;

@@ -13,7 +13,24 @@ static void tell_core(struct wait_edges *e, enum rec_event_kind kind, uint64_t v
     e->tell(e->tell_ctx, &event);
 }
 
+/* Counts the busy stretch that ends at at_ns by a missed wait, or by one of the loop. */
+static void count_fragment(struct wait_edges *e, uint64_t at_ns) {
+    uint64_t length_ns = at_ns > e->busy_ns ? at_ns - e->busy_ns : 0;
+    if (e->sampled && e->known && e->busy && length_ns > 0 && length_ns < e->threshold_ns) {
+        e->fragments_ns += length_ns;
+    }
+}
+
+/* The loop waits, or is no longer watched: judges the stretches since its last wait. */
+static void end_fragments(struct wait_edges *e) {
+    if (e->fragments_ns >= e->threshold_ns) {
+        e->unwatched_ns += e->fragments_ns;
+    }
+    e->fragments_ns = 0;
+}
+
 static void tell_wait_edge(struct wait_edges *e, enum rec_loop_event kind, uint64_t at_ns) {
+    count_fragment(e, at_ns);
     e->busy = kind != REC_LOOP_SLEEP;
     e->busy_ns = e->busy ? at_ns : 0;
     e->edge_ns = at_ns;
@@ -22,6 +39,7 @@ static void tell_wait_edge(struct wait_edges *e, enum rec_loop_event kind, uint6
 
 static void doubt(struct wait_edges *e, uint64_t at_ns) {
     e->known = false;
+    e->fragments_ns = 0; /* judged again when the loop is known */
     e->busy = true;
     e->busy_ns = e->edge_ns = at_ns;
     tell_core(e, REC_EVENT_DOUBT, 0, e->begin_ns, at_ns);
@@ -30,8 +48,11 @@ static void doubt(struct wait_edges *e, uint64_t at_ns) {
 void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
                       const struct wait_places *places, wait_tell_fn *tell, void *tell_ctx,
                       uint64_t at_ns) {
-    *e = (struct wait_edges){
-        .tell = tell, .tell_ctx = tell_ctx, .sampled = sampled, .begin_ns = at_ns};
+    *e = (struct wait_edges){.tell = tell,
+                             .tell_ctx = tell_ctx,
+                             .sampled = sampled,
+                             .begin_ns = at_ns,
+                             .threshold_ns = threshold_ns};
     finder_init(&e->finder, threshold_ns, places->allowed, places->ctx);
     e->finder.repeats = sampled;
     doubt(e, at_ns);
@@ -43,9 +64,8 @@ void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
  * are never asked for again, and are dropped. */
 static void note_break(struct wait_edges *e, uint64_t at_ns) {
     uint32_t old = 0;
-    while (old < e->break_count &&
-           (e->breaks[old].end_ns < e->finder.log_ns ||
-            (old == 0 && e->break_count == WAIT_BREAKS))) {
+    while (old < e->break_count && (e->breaks[old].end_ns < e->finder.log_ns ||
+                                    (old == 0 && e->break_count == WAIT_BREAKS))) {
         e->breaks_ns = e->breaks[old++].end_ns;
     }
     e->break_count -= old;
@@ -98,6 +118,41 @@ static uint32_t add_breaks(const struct wait_edges *e, const struct finder_inter
     return count;
 }
 
+/* Returns the ns of the past busy time from begin_ns to end_ns that are in stretches shorter than a
+ * stall, if missed waits broke the time and it is as long as a stall. */
+static uint64_t broken_ns(const struct wait_edges *e, uint64_t begin_ns, uint64_t end_ns) {
+    uint64_t at_ns = begin_ns, told_ns = 0;
+    bool broken = false;
+    for (uint32_t i = 0; i < e->break_count; i++) {
+        const struct finder_interval *b = &e->breaks[i];
+        if (b->end_ns <= begin_ns || b->begin_ns >= end_ns) {
+            continue;
+        }
+        broken = true;
+        uint64_t length_ns = b->begin_ns > at_ns ? b->begin_ns - at_ns : 0;
+        told_ns += length_ns >= e->threshold_ns ? length_ns : 0;
+        at_ns = b->end_ns;
+    }
+    told_ns += at_ns < end_ns && end_ns - at_ns >= e->threshold_ns ? end_ns - at_ns : 0;
+    uint64_t all_ns = end_ns > begin_ns ? end_ns - begin_ns : 0;
+    return broken && all_ns >= e->threshold_ns ? all_ns - told_ns : 0;
+}
+
+/* Adds the past time in which it is not known whether there was a stall to e->unwatched_ns. */
+static void count_broken(struct wait_edges *e, const struct finder_interval *idle, uint32_t count,
+                         enum rec_past past, uint64_t from_ns, uint64_t at_ns) {
+    uint64_t begin_ns = past == REC_PAST_ANEW ? UINT64_MAX : from_ns;
+    for (uint32_t i = 0; i < count && e->sampled; i++) {
+        if (begin_ns < idle[i].begin_ns) {
+            e->unwatched_ns += broken_ns(e, begin_ns, idle[i].begin_ns);
+        }
+        begin_ns = idle[i].end_ns;
+    }
+    if (e->sampled && begin_ns < at_ns) {
+        e->unwatched_ns += broken_ns(e, begin_ns, at_ns);
+    }
+}
+
 /* ---- attribution ---- */
 
 /* Reports to the core that the loop, or another loop, is known, and when it was idle before. */
@@ -108,6 +163,7 @@ static void attribute(struct wait_edges *e, uint64_t at_ns) {
     uint32_t count = finder_idle(&e->finder, idle, PAST_MAX, &from_ns, &past);
     from_ns = from_ns < e->begin_ns ? e->begin_ns : from_ns;
     from_ns = from_ns < e->breaks_ns ? e->breaks_ns : from_ns;
+    count_broken(e, idle, count, past, from_ns, at_ns);
     count = add_breaks(e, idle, count, past, from_ns, all);
     e->known = true;
     tell_core(e, REC_EVENT_ATTRIBUTE, past, from_ns, at_ns);
@@ -157,6 +213,9 @@ void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint
     } else if (verdict == FINDER_TURN) {
         tell_wait_edge(e, REC_LOOP_TURN, at_ns);
     }
+    if (e->idle || verdict == FINDER_TURN) {
+        end_fragments(e);
+    }
 }
 
 void wait_edges_exit(struct wait_edges *e, uint64_t at_ns) {
@@ -201,6 +260,8 @@ void wait_edges_rest(struct wait_edges *e, uint64_t at_ns) {
 void wait_edges_finish(struct wait_edges *e, uint64_t at_ns) {
     finder_finish(&e->finder, at_ns);
     take_news(e, at_ns);
+    count_fragment(e, at_ns);
+    end_fragments(e);
 }
 
 uint64_t wait_edges_place(const struct wait_edges *e) {

@@ -35,7 +35,14 @@ struct wait_edges {
      * lasts over such a time. */
     struct finder_interval breaks[WAIT_BREAKS];
     uint32_t break_count;
-    uint64_t breaks_ns; /* time from which on `breaks` is complete */
+    uint64_t breaks_ns;    /* time from which on `breaks` is complete */
+    uint64_t threshold_ns; /* ns of the shortest stall */
+    /* Ns of busy stretches since the loop's last wait, each shorter than a stall, with missed waits
+     * between them. */
+    uint64_t fragments_ns;
+    /* Ns of such stretches that would together be a stall if no wait was missed, so that it is not
+     * known whether there was one. */
+    uint64_t unwatched_ns;
 };
 
 /* The places that may be a loop's, for finder_init; both members NULL: any place may. */

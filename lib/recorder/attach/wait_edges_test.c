@@ -183,6 +183,54 @@ static void long_reply_does_not_replace_a_loop(void **state) {
     assert_true(was_idle_at(20000 * MS));
 }
 
+/* Stretches with missed waits between them may be one stall. */
+static void broken_time_as_long_as_a_stall_is_not_watched(void **state) {
+    (void)state;
+    begin_edges_at(true);
+    learn_loop();
+    enter(LOOP, SHALLOW, true, 9000 * MS);
+    wait_edges_exit(&e, 9100 * MS);
+    e.unwatched_ns = 0;
+    for (uint64_t at = 9150; at <= 9300; at += 50) {
+        wait_edges_miss(&e, at * MS);
+        wait_edges_resume(&e, at * MS);
+    }
+    enter(LOOP, SHALLOW, true, 9320 * MS);
+    assert_int_equal(e.unwatched_ns, 0);
+    wait_edges_exit(&e, 9400 * MS);
+    for (uint64_t at = 9450; at <= 9600; at += 50) {
+        wait_edges_miss(&e, at * MS);
+        wait_edges_resume(&e, at * MS);
+    }
+    wait_edges_miss(&e, 9900 * MS); /* the last stretch is a stall of its own */
+    enter(LOOP, SHALLOW, true, 9900 * MS);
+    assert_int_equal(e.unwatched_ns, 0);
+    wait_edges_exit(&e, 10000 * MS);
+    for (uint64_t at = 10050; at <= 10600; at += 50) {
+        wait_edges_miss(&e, at * MS);
+        wait_edges_resume(&e, at * MS);
+    }
+    enter(LOOP, SHALLOW, true, 10600 * MS);
+    assert_int_equal(e.unwatched_ns, 600 * MS);
+}
+
+static void broken_time_before_the_loop_was_known_is_not_watched(void **state) {
+    (void)state;
+    begin_edges_at(true);
+    enter(LOOP, SHALLOW, true, 500 * MS);
+    wait_edges_exit(&e, 600 * MS);
+    for (uint64_t at = 700; at <= 1500; at += 100) {
+        wait_edges_miss(&e, at * MS);
+        wait_edges_resume(&e, at * MS);
+    }
+    for (uint64_t i = 0; !e.known && i < 10; i++) {
+        enter(LOOP, SHALLOW, true, (1600 + 200 * i) * MS);
+        wait_edges_exit(&e, (1700 + 200 * i) * MS);
+    }
+    assert_true(e.known);
+    assert_int_equal(e.unwatched_ns, 1000 * MS);
+}
+
 static void wait_elsewhere_is_part_of_the_turn(void **state) {
     (void)state;
     learn_loop();
@@ -362,6 +410,8 @@ int main(void) {
         T(no_stretch_lasts_over_a_missed_wait),
         T(only_the_latest_missed_waits_are_kept),
         T(long_reply_does_not_replace_a_loop),
+        T(broken_time_as_long_as_a_stall_is_not_watched),
+        T(broken_time_before_the_loop_was_known_is_not_watched),
         T(wait_elsewhere_is_part_of_the_turn),
         T(wait_without_time_is_a_turn),
         T(thread_that_was_not_seen_counts_as_idle),

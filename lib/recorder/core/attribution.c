@@ -71,8 +71,8 @@ static void start_anew(struct rec_core *core, uint64_t from_ns) {
     core->input_ns = core->unclear_at = core->unclear_longest_ns = 0;
 }
 
-/* Counts the time of doubt before from_ns, of which no past idle time is reported, as forgotten, and
- * with it the stretch that doubt interrupted. Returns the time from which on the loop is judged
+/* Counts the time of doubt before from_ns, of which no past idle time is reported, as forgotten,
+ * and with it the stretch that doubt interrupted. Returns the time from which on the loop is judged
  * again: from_ns, or the start of that stretch. */
 static uint64_t forget_doubt(struct rec_core *core, uint64_t from_ns) {
     const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];

@@ -13,6 +13,7 @@
 #include "record/recorder_attach.h"
 #include "record/recorder_settings.h"
 #include "record/shared_report.h"
+#include "record/unwatched_processes.h"
 #include "base/strbuf.h"
 #include "recorder/preload/preload.h"
 #include "recorder/spool/recover.h"
@@ -161,6 +162,7 @@ struct run {
     char *program;
     char *library;
     struct shared_report report;
+    struct unwatched_processes *others; /* the processes that are not watched, with --follow */
 };
 
 static void say(const char *what, const char *why) {
@@ -281,14 +283,17 @@ static int await_program(const struct run *run, pid_t child, const sigset_t *sig
     uint64_t heard = 0;
     for (;;) {
         const struct timespec look = {.tv_nsec = NEWS_MS * 1000000};
-        bool verbose = run->settings.verbose;
+        bool verbose = run->settings.verbose, looks = verbose || run->settings.follow;
         siginfo_t info;
-        int status, sig = sigtimedwait(signals, &info, verbose ? &look : NULL);
+        int status, sig = sigtimedwait(signals, &info, looks ? &look : NULL);
         if (sig > 0 && sig != SIGCHLD && info.si_code != SI_KERNEL && info.si_pid != child) {
             kill(child, sig);
         }
         if (verbose) {
             recorder_say_news(run->report.memory, &heard, recorder_clock_ns() - end->began_ns);
+        }
+        if (run->settings.follow && recorder_clock_ns() >= run->others->due_ns) {
+            unwatched_look(run->others, run->report.memory, child, recorder_clock_ns());
         }
         if (waitpid(child, &status, WNOHANG) == child) {
             end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -402,7 +407,7 @@ static void summarise(const struct run *run, const struct recorder_ending *end) 
     if (!run->settings.quiet) {
         say_earlier(&copy, got.earlier);
     }
-    recorder_say_summary(&copy, end, &got, &run->settings, run->argv[0]);
+    recorder_say_summary(&copy, end, &got, &run->settings, run->argv[0], run->others);
 }
 
 /* ---- options ---- */
@@ -500,7 +505,9 @@ static int prepare(struct run *run) {
         say(run->settings.trace, strerror(errno));
         return EXIT_OWN;
     }
-    if (!shared_report_make(&run->report, run->settings.follow ? run->directory_path : NULL) ||
+    run->others = calloc(1, sizeof *run->others);
+    if (!run->others ||
+        !shared_report_make(&run->report, run->settings.follow ? run->directory_path : NULL) ||
         !set_environment(run)) {
         say("preparing the program", strerror(errno));
         return EXIT_OWN;
@@ -546,5 +553,6 @@ int main(int argc, char **argv) {
     free(run.library);
     free(run.directory_path);
     free(run.trace_path);
+    free(run.others);
     return status;
 }

@@ -1,5 +1,6 @@
 /* Prints stallrec's lists, a replay, and the stalls that were found in a program. */
 #include "record/recorder_answers.h"
+#include "record/unwatched_processes.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -550,8 +551,10 @@ static void say_finds(const struct preload_report *report, const struct recorder
 
 void recorder_say_summary(const struct preload_report *report, const struct recorder_ending *end,
                           const struct recover_counts *got, const struct recorder_settings *set,
-                          const char *name) {
+                          const char *name, const struct unwatched_processes *others) {
     struct recorder_sums sums;
+    uint64_t others_ms;
+    uint32_t other_count = unwatched_count(others, &others_ms);
     if (report->processes == 0) {
         cli_say(TOOL, "%s: did not load the recorder, nothing was recorded (see --attach)", name);
         return;
@@ -563,7 +566,9 @@ void recorder_say_summary(const struct preload_report *report, const struct reco
     if (!set->quiet && end->signal != 0) {
         recorder_say_signal(name, end->signal, died_for_us(report, end));
     }
-    say_finds(report, &sums, set, name, is_complete(report, end, got));
+    sums.wall_ms += others_ms;
+    sums.unwatched_ms[NO_LOOP] += others_ms;
+    say_finds(report, &sums, set, name, other_count == 0 && is_complete(report, end, got));
     if (!set->quiet && sums.dumps > 0) {
         say_next(set->directory);
     }
@@ -573,6 +578,7 @@ void recorder_say_summary(const struct preload_report *report, const struct reco
     if (!set->quiet) {
         say_cut(report, &sums);
         say_rest(report, got);
+        unwatched_say(others, TOOL);
     }
     if (report->trace_failed != 0) {
         cli_say(TOOL, "%s: not all of the trace could be written",

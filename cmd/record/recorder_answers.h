@@ -20,6 +20,7 @@ bool recorder_replay(const char *tool, const char *trace, const char *preset);
 
 struct preload_report;
 struct recover_counts;
+struct unwatched_processes;
 struct strbuf;
 
 /* Returns the ending of a noun after the number n: "s", or "" for 1. */
@@ -79,9 +80,9 @@ void recorder_say_cut(uint32_t threads);
 /* Prints to stderr the stalls that were found, the share of the time that was watched, and errors.
  * report is a copy, to which no process writes; its data of a killed process may be somewhat old,
  * and `end` has the program's own end. got: the dumps that were recovered from the folder. name:
- * the program's name. */
+ * the program's name; others: the processes in which nothing watched, whose time counts. */
 void recorder_say_summary(const struct preload_report *report, const struct recorder_ending *end,
                           const struct recover_counts *got, const struct recorder_settings *set,
-                          const char *name);
+                          const char *name, const struct unwatched_processes *others);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef STALLREC_PRELOAD_H
 #define STALLREC_PRELOAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PRELOAD_LIBRARY "libstallrec-preload.so"
@@ -35,6 +36,7 @@
 #define PRELOAD_ENV_REPORT_AT "STALLREC_REPORT_AT"
 
 enum {
+    PRELOAD_IDS = 1 << 18, /* number of ids that struct preload_report.watched tells apart */
     PRELOAD_TEXT = 256,
     PRELOAD_LOOP_AT_MAX = 4094 /* maximum number of bytes of PRELOAD_ENV_LOOP_AT */
 };
@@ -129,6 +131,24 @@ struct preload_report {
     struct preload_news news[PRELOAD_NEWS];
     struct preload_failure failure[PRELOAD_FAILURES];
     struct preload_process process[PRELOAD_PROCESSES];
+    uint32_t watched[PRELOAD_IDS / 32]; /* a bit for each process in which the library watches, by
+                                           the id that its /proc has, modulo PRELOAD_IDS; it stays
+                                           set after the process has ended */
 };
+
+/* Marks the process `pid`, its id in its /proc, as one in which the library watches, or,
+ * when it is replaced by another program, does not. */
+static inline void preload_mark_watched(struct preload_report *report, uint32_t pid, bool watched) {
+    uint32_t *word = &report->watched[pid % PRELOAD_IDS / 32], bit = UINT32_C(1) << pid % 32;
+    if (watched) {
+        __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+    } else {
+        __atomic_fetch_and(word, ~bit, __ATOMIC_RELAXED);
+    }
+}
+static inline bool preload_is_watched(const struct preload_report *report, uint32_t pid) {
+    uint32_t word = __atomic_load_n(&report->watched[pid % PRELOAD_IDS / 32], __ATOMIC_RELAXED);
+    return (word >> pid % 32 & 1) != 0;
+}
 
 #endif

@@ -58,12 +58,14 @@ static void exec_resolve_once(void) {
 static void exec_begins(void) {
     if (preload_watches_process()) {
         preload_exec_begins();
+        preload_watch_replaced(true);
     }
 }
 
 static void exec_fails(void) {
     if (preload_watches_process()) {
         preload_exec_fails();
+        preload_watch_replaced(false);
     }
 }
 

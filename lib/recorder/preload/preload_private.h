@@ -141,6 +141,8 @@ static inline void preload_call_ends(const struct thread_watch *w) {
  * frame: an address on its stack. config is borrowed for ever. */
 void preload_watch_process(const struct preload_config *config, const char *program,
                            uint64_t frame);
+/* Reports that the program is about to be replaced by another one, or that this has failed. */
+void preload_watch_replaced(bool replaced);
 /* Starts the recorder at once, rather than with the first wait, if the main thread is watched. */
 void preload_watch_from_start(void);
 /* Ends watching the process, and judges the remaining time of the calling thread. True: the caller

@@ -41,7 +41,8 @@ enum recorder_state { RECORDER_NONE, RECORDER_STARTS, RECORDER_RUNS, RECORDER_EN
 static struct {
     atomic_bool on; /* false: calls are only passed on */
     pid_t pid;
-    atomic_uint *mark; /* NOT_FORKED in this process, and 0 in a child with a copy of its memory */
+    uint32_t listed_id; /* its id in preload_report.watched */
+    atomic_uint *mark;  /* NOT_FORKED in this process, and 0 in a child with a copy of its memory */
     const struct preload_config *config;
     char program[PRELOAD_PATH];
     atomic_int recorder; /* enum recorder_state */
@@ -337,6 +338,18 @@ static void mark_memory(void) {
     atomic_store(watch.mark, NOT_FORKED);
 }
 
+/* Returns the process's id as its /proc has it, which is that of an outer namespace where the
+ * process is in a namespace of ids without a /proc of its own. */
+static uint32_t listed_id(void) {
+    char text[16];
+    ssize_t size = readlink("/proc/self", text, sizeof text);
+    uint32_t id = 0;
+    for (ssize_t i = 0; i < size && text[i] >= '0' && text[i] <= '9'; i++) {
+        id = id * 10 + (uint32_t)(text[i] - '0');
+    }
+    return id != 0 ? id : (uint32_t)watch.pid;
+}
+
 void preload_watch_process(const struct preload_config *config, const char *program,
                            uint64_t frame) {
     mark_memory();
@@ -350,6 +363,12 @@ void preload_watch_process(const struct preload_config *config, const char *prog
         watch_main_thread(frame);
     }
     atomic_store(&watch.on, true);
+    watch.listed_id = listed_id();
+    preload_mark_watched(config->report, watch.listed_id, true);
+}
+
+void preload_watch_replaced(bool replaced) {
+    preload_mark_watched(watch.config->report, watch.listed_id, !replaced);
 }
 
 void preload_watch_from_start(void) {

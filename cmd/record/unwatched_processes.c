@@ -1,0 +1,176 @@
+#include "record/unwatched_processes.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "cli.h"
+#include "recorder/attach/remote_process.h"
+#include "recorder/preload/preload.h"
+
+/* Ns between two looks, at least; factor by which the pause between looks is longer than a look. */
+#define LOOK_NS UINT64_C(100000000)
+enum { PAUSE_FACTOR = 100, NAMED = 4 /* number of processes that are named */ };
+/* Ns in which a program that starts loads its libraries. */
+#define LOADING_NS UINT64_C(1000000000)
+
+static uint64_t thread_time_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Was the process without a watching library for so long that it is no program that starts? */
+static bool unwatched_is_sure(const struct unwatched_process *p) {
+    return p->since_ns != 0 && p->seen_ns - p->since_ns >= LOADING_NS;
+}
+
+/* Returns the entry of a process that was alive at the last look or was found in this one. */
+static struct unwatched_process *find_unwatched(struct unwatched_processes *u, pid_t pid) {
+    for (uint32_t i = 0; i < u->count; i++) {
+        if (u->process[i].pid == pid && u->process[i].lives) {
+            return &u->process[i];
+        }
+    }
+    return NULL;
+}
+
+static void add_unwatched(struct unwatched_processes *u, pid_t pid, uint32_t *left_out) {
+    if (find_unwatched(u, pid)) {
+        return;
+    }
+    if (u->count == UNWATCHED_MAX) {
+        ++*left_out;
+    } else {
+        u->process[u->count++] = (struct unwatched_process){.pid = pid, .lives = true};
+    }
+}
+
+/* Removes ended processes, but for those that are certain. */
+static void drop_ended(struct unwatched_processes *u) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < u->count; i++) {
+        if (u->process[i].lives || unwatched_is_sure(&u->process[i])) {
+            u->process[kept++] = u->process[i];
+        }
+    }
+    u->count = kept;
+}
+
+/* Copies the name in a line "Name:\tNAME" at the start of a status file. */
+static void read_process_name(const char *status, char name[UNWATCHED_NAME]) {
+    const char *at = strchr(status, '\t');
+    size_t size = at ? strcspn(++at, "\n") : 0;
+    size = size < UNWATCHED_NAME - 1 ? size : UNWATCHED_NAME - 1;
+    memcpy(name, at ? at : "", size);
+    name[size] = '\0';
+}
+
+/* Does the process have a /proc of another namespace of ids than this command's, as in a container?
+ * False if that cannot be read. */
+static bool has_other_proc(const struct remote_process *process) {
+    struct stat own, other;
+    return stat("/proc", &own) == 0 && fstatat(process->folder, "root/proc", &other, 0) == 0 &&
+           fstatat(process->folder, "root/proc/self", &(struct stat){0}, AT_SYMLINK_NOFOLLOW) ==
+               0 &&
+           own.st_dev != other.st_dev;
+}
+
+/* Looks whether the library watches in the process, which reports it by the id that the process's
+ * own /proc has. False: the process has ended. */
+static bool look_at_process(struct unwatched_process *p, const struct remote_process *process,
+                            const struct preload_report *report, uint64_t now_ns) {
+    char status[4096];
+    uint64_t own_id;
+    int fd = remote_process_file(process, "status");
+    size_t size = remote_text(fd, status, sizeof status);
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (size == 0 || strstr(status, "\nState:\tZ") || strstr(status, "\nState:\tX") ||
+        !remote_status_number(status, "NSpid:", has_other_proc(process), &own_id)) {
+        return false;
+    }
+    if (preload_is_watched(report, (uint32_t)own_id)) {
+        if (!unwatched_is_sure(p)) {
+            p->since_ns = 0;
+        }
+        return true;
+    }
+    p->since_ns = p->since_ns != 0 ? p->since_ns : now_ns;
+    p->seen_ns = now_ns;
+    read_process_name(status, p->name);
+    return true;
+}
+
+void unwatched_look(struct unwatched_processes *u, const struct preload_report *report, pid_t root,
+                    uint64_t now_ns) {
+    uint64_t begin_ns = thread_time_ns();
+    uint32_t left_out = 0;
+    drop_ended(u);
+    add_unwatched(u, root, &left_out);
+    for (uint32_t i = 0; i < u->count;
+         i++) { /* those that are added meanwhile are looked at, too */
+        struct remote_process process;
+        pid_t *children = NULL;
+        if (!u->process[i].lives || !remote_process_open(&process, u->process[i].pid)) {
+            u->process[i].lives = false;
+            continue;
+        }
+        u->process[i].lives = look_at_process(&u->process[i], &process, report, now_ns);
+        size_t count = u->process[i].lives ? remote_children(&process, &children) : 0;
+        for (size_t k = 0; k < count; k++) {
+            add_unwatched(u, children[k], &left_out);
+        }
+        free(children);
+        remote_process_close(&process);
+    }
+    u->left_out = left_out > u->left_out ? left_out : u->left_out;
+    uint64_t pause_ns = (thread_time_ns() - begin_ns) * PAUSE_FACTOR;
+    u->due_ns = now_ns + (pause_ns > LOOK_NS ? pause_ns : LOOK_NS);
+}
+
+uint32_t unwatched_count(const struct unwatched_processes *u, uint64_t *ms) {
+    uint32_t count = 0;
+    *ms = 0;
+    for (uint32_t i = 0; i < u->count; i++) {
+        const struct unwatched_process *p = &u->process[i];
+        if (unwatched_is_sure(p)) {
+            count++;
+            *ms += (p->seen_ns - p->since_ns) / 1000000;
+        }
+    }
+    return count;
+}
+
+void unwatched_say(const struct unwatched_processes *u, const char *tool) {
+    struct strbuf line = {0};
+    uint64_t ms;
+    uint32_t count = unwatched_count(u, &ms), named = 0;
+    for (uint32_t i = 0; i < u->count && named < NAMED; i++) {
+        if (unwatched_is_sure(&u->process[i])) {
+            strbuf_addf(&line, "%s%s (%d)", named++ ? ", " : "", u->process[i].name,
+                        (int)u->process[i].pid);
+        }
+    }
+    if (count > named) {
+        strbuf_addf(&line, ", %" PRIu32 " more", count - named);
+    }
+    if (count > 0) {
+        cli_say(tool,
+                "%" PRIu32 " process%s of the program %s not watched, for %.1f s: %s (see "
+                "--attach)",
+                count, count == 1 ? "" : "es", count == 1 ? "was" : "were", (double)ms / 1000,
+                strbuf_cstr(&line));
+    }
+    if (u->left_out > 0) {
+        cli_say(tool, "%" PRIu32 " more process%s of the program %s not looked at", u->left_out,
+                u->left_out == 1 ? "" : "es", u->left_out == 1 ? "was" : "were");
+    }
+    strbuf_release(&line);
+}

@@ -1,0 +1,42 @@
+/* Finds processes that a recorded program started and in which the preloaded library does not
+ * watch. */
+#ifndef STALLKIT_CMD_UNWATCHED_PROCESSES_H
+#define STALLKIT_CMD_UNWATCHED_PROCESSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct preload_report;
+
+/* Maximum number of processes that are kept; size of a process's name. */
+enum { UNWATCHED_MAX = 1024, UNWATCHED_NAME = 32 };
+
+struct unwatched_process {
+    pid_t pid;
+    uint64_t since_ns, seen_ns; /* times of the first and the latest look that saw the process
+                                   without a watching library; since_ns 0: no look did */
+    bool lives;
+    char name[UNWATCHED_NAME];
+};
+
+/* The descendants of a program. Zeroed at first. */
+struct unwatched_processes {
+    struct unwatched_process process[UNWATCHED_MAX];
+    uint32_t count;
+    uint32_t left_out; /* the largest number of processes for which there was no room at a look */
+    uint64_t due_ns;   /* time by which the next look is due */
+};
+
+/* Looks at the program `root` and all its descendants at now_ns (ns of a monotonic clock), those
+ * included whose parents have ended since an earlier look. Looks take at most a hundredth of the
+ * time: each sets due_ns by how long it took. */
+void unwatched_look(struct unwatched_processes *u, const struct preload_report *report, pid_t root,
+                    uint64_t now_ns);
+/* Returns the number of processes that were without a watching library for so long that they are no
+ * programs that start, and sets *ms to their time in all. */
+uint32_t unwatched_count(const struct unwatched_processes *u, uint64_t *ms);
+/* Prints these processes in a line that begins with the tool's name; nothing if there is none. */
+void unwatched_say(const struct unwatched_processes *u, const char *tool);
+
+#endif

@@ -127,9 +127,8 @@ static bool is_wanted(const struct attach *a, pid_t tid) {
     return size > 0 && fnmatch(a->threads, name, 0) == 0;
 }
 
-/* Begins to watch a thread; if ATTACH_LOOPS_MAX threads, ended ones included, are watched already,
- * only counts the thread. False, with errno set: *what names the resource that the system
- * refused. */
+/* Begins to watch a thread; if ATTACH_LOOPS_MAX threads are watched already, only counts the
+ * thread. False, with errno set: *what names the resource that the system refused. */
 static bool add_loop(struct attach *a, pid_t tid, const char **what) {
     if (a->loop_count == ATTACH_LOOPS_MAX) {
         a->threads_left++;
@@ -144,11 +143,61 @@ static bool add_loop(struct attach *a, pid_t tid, const char **what) {
     return true;
 }
 
-/* Watches the wanted threads that are new; a thread that the system refuses is left out. */
+static void add_watched(struct rec_watched *to, const struct rec_watched *of) {
+    to->wall_ms += of->wall_ms;
+    to->watched_ms += of->watched_ms;
+    to->input_ms += of->input_ms;
+    for (size_t i = 0; i < REC_UNWATCHED_REASONS; i++) {
+        to->unwatched_ms[i] += of->unwatched_ms[i];
+    }
+}
+
+/* Adds a thread's times and counts, until now_ns or until its end. */
+static void add_to_sums(struct attach_sums *s, const struct attach_loop *l, uint64_t now_ns) {
+    struct rec_watched watched = attach_loop_watched(l, now_ns);
+    struct rec_totals totals = rec_core_totals(l->core);
+    bool looped = *l->loop_at != '\0';
+    s->threads++;
+    s->loops += looped;
+    s->suppressed_alone += totals.suppressed_alone;
+    if (totals.threads_left_out > s->threads_left_out) {
+        s->threads_left_out = totals.threads_left_out;
+    }
+    s->limited += l->watch.budget.limits;
+    s->samples += l->samples;
+    s->busy_samples += l->busy_samples;
+    add_watched(&s->all, &watched);
+    if (looped) {
+        add_watched(&s->looped, &watched);
+    }
+    if (looped && *l->unclear) {
+        memcpy(s->unclear, l->unclear, sizeof s->unclear);
+    }
+}
+
+/* Frees a thread that has ended, and keeps its sums and the place of its loop. */
+static void forget_ended(struct attach *a, size_t at) {
+    struct attach_loop *l = a->loops[at];
+    add_to_sums(&a->gone, l, stallrec_clock_ns());
+    if (*l->loop_at) {
+        memcpy(a->totals.loop_at, l->loop_at, sizeof a->totals.loop_at);
+        a->totals.loop_kind = l->loop_kind;
+    }
+    attach_loop_free(l);
+    a->loops[at] = a->loops[--a->loop_count];
+}
+
+/* Watches the wanted threads that are new, in place of those that have ended; a thread that the
+ * system refuses is left out. */
 static void find_threads(struct attach *a) {
     pid_t *ids = NULL;
     const char *what;
     size_t count = remote_threads(&a->process, &ids);
+    for (size_t i = a->loop_count; i-- > 0;) {
+        if (a->loops[i]->ended) {
+            forget_ended(a, i);
+        }
+    }
     a->threads_left = 0;
     for (size_t i = 0; i < count; i++) {
         size_t before = a->loop_count;
@@ -233,23 +282,20 @@ static bool changes_program(struct attach *a) {
     return changes;
 }
 
+/* Returns the sums of all threads that were watched until now_ns, ended ones included. */
+static struct attach_sums sum_threads(const struct attach *a, uint64_t now_ns) {
+    struct attach_sums sums = a->gone;
+    for (size_t i = 0; i < a->loop_count; i++) {
+        add_to_sums(&sums, a->loops[i], now_ns);
+    }
+    return sums;
+}
+
 /* Publishes the sums of all watched threads for the session's record. */
 static void publish_sums(struct attach *a) {
-    struct rec_totals totals = {0};
-    struct rec_watched watched = {0};
-    uint64_t now = stallrec_clock_ns();
-    for (size_t i = 0; i < a->loop_count; i++) {
-        struct rec_totals of = rec_core_totals(a->loops[i]->core);
-        struct rec_watched time = attach_loop_watched(a->loops[i], now);
-        totals.suppressed_alone += of.suppressed_alone;
-        watched.wall_ms += time.wall_ms;
-        watched.watched_ms += time.watched_ms;
-        watched.input_ms += time.input_ms;
-        for (size_t k = 0; k < REC_UNWATCHED_REASONS; k++) {
-            watched.unwatched_ms[k] += time.unwatched_ms[k];
-        }
-    }
-    rec_policy_seen(&a->policy, &totals, 0, &watched);
+    const struct attach_sums sums = sum_threads(a, stallrec_clock_ns());
+    struct rec_totals totals = {.suppressed_alone = sums.suppressed_alone};
+    rec_policy_seen(&a->policy, &totals, 0, &sums.all);
 }
 
 uint64_t attach_step(struct attach *a) {
@@ -287,34 +333,20 @@ size_t attach_children(const struct attach *a, pid_t **out) {
 
 /* ---- the summary at the end ---- */
 
-/* Sums up the samples and limits of all watched threads, and the watched time of the threads that
- * have a loop. */
 static void sum_time(struct attach *a, uint64_t now_ns) {
     struct attach_totals *t = &a->totals;
-    t->loops = 0;
-    t->watched_ms = t->input_ms = t->looped_ms = t->limited = t->samples = t->busy_samples = 0;
-    memset(t->unwatched_ms, 0, sizeof t->unwatched_ms);
-    for (size_t i = 0; i < a->loop_count; i++) {
-        const struct attach_loop *l = a->loops[i];
-        struct rec_watched watched = attach_loop_watched(l, now_ns);
-        uint32_t left_out = rec_core_totals(l->core).threads_left_out;
-        t->threads_left_out = left_out > t->threads_left_out ? left_out : t->threads_left_out;
-        t->limited += l->watch.budget.limits;
-        t->samples += l->samples;
-        t->busy_samples += l->busy_samples;
-        if (*l->loop_at) {
-            t->loops++;
-            t->looped_ms += watched.wall_ms;
-            t->watched_ms += watched.watched_ms;
-            t->input_ms += watched.input_ms;
-            if (*l->unclear) {
-                memcpy(t->unclear, l->unclear, sizeof t->unclear);
-            }
-            for (size_t k = 0; k < REC_UNWATCHED_REASONS; k++) {
-                t->unwatched_ms[k] += watched.unwatched_ms[k];
-            }
-        }
-    }
+    const struct attach_sums sums = sum_threads(a, now_ns);
+    t->loops = sums.loops;
+    t->threads = sums.threads;
+    t->threads_left_out = sums.threads_left_out;
+    t->limited = sums.limited;
+    t->samples = sums.samples;
+    t->busy_samples = sums.busy_samples;
+    t->looped_ms = sums.looped.wall_ms;
+    t->watched_ms = sums.looped.watched_ms;
+    t->input_ms = sums.looped.input_ms;
+    memcpy(t->unwatched_ms, sums.looped.unwatched_ms, sizeof t->unwatched_ms);
+    memcpy(t->unclear, sums.unclear, sizeof t->unclear);
 }
 
 void attach_finish(struct attach *a, int killed) {
@@ -334,7 +366,6 @@ struct attach_totals attach_totals(struct attach *a) {
     const struct attach_loop *best = best_loop(a);
     sum_time(a, now);
     a->totals.wall_ms = (now - a->began_ns) / MS;
-    a->totals.threads = (uint32_t)a->loop_count;
     a->totals.threads_left = a->threads_left;
     a->totals.trace_failed = a->trace_file.out.failed;
     if (best) {

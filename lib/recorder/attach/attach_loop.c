@@ -267,7 +267,7 @@ struct attach_top attach_loop_top(struct attach_loop *l) {
 /* For a thread that ran before it was watched, the time up to the first wait of its loop counts as
  * time without a certain loop, and not as its launch. */
 struct rec_watched attach_loop_watched(const struct attach_loop *l, uint64_t now_ns) {
-    struct rec_watched time = rec_core_watched(l->core, now_ns);
+    struct rec_watched time = rec_core_watched(l->core, l->ended ? l->ended_ns : now_ns);
     uint64_t missed_ms = l->missed_ns / MS;
     missed_ms = missed_ms < time.watched_ms ? missed_ms : time.watched_ms;
     time.watched_ms -= missed_ms;
@@ -343,6 +343,7 @@ void attach_loop_finish(struct attach_loop *l) {
     /* On a busy machine the thread's end is noticed late: a stall lasts until that end, not until
      * now. */
     uint64_t ended_ns = l->watch.ended_ns ? l->watch.ended_ns : stallrec_clock_ns();
+    l->ended_ns = ended_ns;
     wait_edges_finish(&l->watch.edges, ended_ns);
     tell_queue(l);
     name_loop(l);

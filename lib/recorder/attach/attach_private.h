@@ -41,8 +41,17 @@ struct attach_loop {
     uint64_t stretch_ns; /* start of the current busy stretch; 0: the loop is not busy */
     uint64_t last_frames[ATTACH_TOP_FRAMES]; /* frames of the last stack that was taken */
     uint32_t last_count;
-    bool began_late; /* the thread had run before it was watched */
-    bool ended;      /* the thread, or its recording, has ended */
+    bool began_late;   /* the thread had run before it was watched */
+    bool ended;        /* the thread, or its recording, has ended */
+    uint64_t ended_ns; /* time of that end */
+};
+
+/* Sums over watched threads. */
+struct attach_sums {
+    struct rec_watched all, looped; /* of all threads; of those that have a loop */
+    uint64_t suppressed_alone, limited, samples, busy_samples;
+    uint32_t threads, loops, threads_left_out; /* as in struct attach_totals */
+    char unclear[ATTACH_TEXT];
 };
 
 struct attach {
@@ -58,9 +67,11 @@ struct attach {
     struct remote_unwinder unwinder;
     struct attach_others others;
     struct jit_names *jit;
-    struct attach_loop **loops; /* the watched threads, ended ones included */
+    struct attach_loop **loops; /* the watched threads, those included that ended since the last
+                                   search for threads */
     size_t loop_count;
-    const char *loop_at; /* attach_options.loop_at; NULL: every place may be the loop's */
+    struct attach_sums gone; /* sums over threads that are no longer in `loops` */
+    const char *loop_at;     /* attach_options.loop_at; NULL: every place may be the loop's */
     struct rec_trace_file trace_file;
     struct rec_trace *trace;   /* the trace that is written; NULL: none */
     bool traced;               /* the trace already belongs to a thread */

@@ -30,6 +30,8 @@ void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
         .tell = tell, .tell_ctx = tell_ctx, .sampled = sampled, .begin_ns = at_ns};
     finder_init(&e->finder, threshold_ns, places->allowed, places->ctx);
     e->finder.repeats = sampled;
+    e->finder.is_open = places->is_open;
+    e->finder.open_ctx = places->ctx;
     doubt(e, at_ns);
 }
 
@@ -49,7 +51,8 @@ static void attribute(struct wait_edges *e, uint64_t at_ns) {
     e->known = true;
     tell_core(e, REC_EVENT_ATTRIBUTE, past, from_ns, at_ns);
     for (uint32_t i = 0; i < count; i++) {
-        tell_core(e, REC_EVENT_PAST_IDLE, idle[i].begin_ns, idle[i].end_ns, at_ns);
+        tell_core(e, idle[i].unknown ? REC_EVENT_PAST_UNKNOWN : REC_EVENT_PAST_IDLE,
+                  idle[i].begin_ns, idle[i].end_ns, at_ns);
     }
     uint64_t hold_ns = at_ns;
     if (!e->sampled && finder_is_young(&e->finder, at_ns)) {

@@ -19,6 +19,27 @@ bool rivals_are_peers(const struct finder_candidate *a, const struct finder_cand
            !finder_same_object(&a->object, &b->object);
 }
 
+/* Has a's set not all descriptors of b's core? */
+static bool lacks_core(const struct finder_candidate *a, const struct finder_candidate *b) {
+    for (uint32_t i = 0; i < FINDER_SET_WORDS; i++) {
+        if ((b->core[i] & ~a->object.set[i]) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool rivals_overlap(const struct finder_candidate *c, const struct finder_candidate *loop) {
+    return c != loop && c->place == loop->place && !c->refused && c->depth <= loop->depth &&
+           c->object.kind == FINDER_SET && loop->object.kind == FINDER_SET && !c->object.unread &&
+           !loop->object.unread && finder_same_object(&c->object, &loop->object) &&
+           (lacks_core(c, loop) || lacks_core(loop, c));
+}
+
+bool rival_is_subset(const struct finder_candidate *c, const struct finder_candidate *loop) {
+    return !lacks_core(loop, c);
+}
+
 const struct finder_candidate *rivals_loop(const struct loop_finder *f,
                                            const struct finder_candidate *a,
                                            const struct finder_candidate *b) {

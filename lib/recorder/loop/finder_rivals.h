@@ -32,6 +32,13 @@ bool rivals_are_siblings(const struct finder_candidate *a, const struct finder_c
  * that replaces all of its descriptors. */
 bool rivals_are_peers(const struct finder_candidate *a, const struct finder_candidate *b);
 
+/* Do both candidates wait for sets of descriptors at one place, of which one is narrower than the
+ * other (loop_finder.h)? c waits now, and one of both is believed. */
+bool rivals_overlap(const struct finder_candidate *c, const struct finder_candidate *loop);
+
+/* Is c's set a part of the core of `loop`, to which it adds no descriptor? */
+bool rival_is_subset(const struct finder_candidate *c, const struct finder_candidate *loop);
+
 /* Which of two peers, which wait by turns, is the loop: the one that has waited first and longer,
  * or far longer than the first. NULL: neither is known to be. */
 const struct finder_candidate *rivals_loop(const struct loop_finder *f,

@@ -109,7 +109,8 @@ static void tell_found(struct thread_watch *w, uint64_t now, bool waits) {
     events[n++] = (struct rec_event){
         .kind = REC_EVENT_ATTRIBUTE, .at_ns = now, .value = past, .mark_ns = from};
     for (uint32_t i = 0; i < count; i++) {
-        events[n++] = (struct rec_event){.kind = REC_EVENT_PAST_IDLE,
+        events[n++] = (struct rec_event){.kind = idle[i].unknown ? REC_EVENT_PAST_UNKNOWN
+                                                                 : REC_EVENT_PAST_IDLE,
                                          .at_ns = now,
                                          .value = idle[i].begin_ns,
                                          .mark_ns = idle[i].end_ns};
@@ -216,6 +217,8 @@ void preload_watch_begin(struct thread_watch *w, const struct preload_config *co
                          const char *program) {
     finder_init(&w->finder, preload_threshold_ns(config), *config->names ? place_is_named : NULL,
                 w);
+    w->finder.is_open = preload_is_open;
+    w->finder.open_ctx = w;
     w->config = config;
     w->program = program;
     w->shared = (struct monitor_thread){0};

@@ -48,21 +48,25 @@ void finder_log_wait(struct loop_finder *f, const struct finder_candidate *c, ui
     f->runs[f->run_count++] = (struct finder_run){number, {.begin_ns = now_ns, .end_ns = now_ns}};
 }
 
-/* Is the run one of waits that may be the loop's, or a handler's? */
-static bool is_narrow(const struct loop_finder *f, const struct finder_run *run) {
-    const struct finder_candidate *loop = finder_loop(f), *c = &f->candidates[run->candidate];
-    return loop != NULL && (rivals_overlap(c, loop) || rivals_overlap(loop, c));
-}
-
 /* Is the run one of the believed loop's, or one of earlier waits that count as a modal loop's?
  * (Waits for replies while a library starts take less time in all.) */
 static bool is_told(const struct loop_finder *f, const struct finder_run *run, uint64_t from_ns) {
     const struct finder_candidate *loop = finder_loop(f), *c = &f->candidates[run->candidate];
     bool modal = loop != NULL && c->place == loop->place && c->depth < loop->depth && !c->refused &&
                  c->waited_ns >= MODAL_WAITS_NS && finder_same_object(&c->object, &loop->object) &&
-                 !is_narrow(f, run);
+                 !rivals_overlap(c, loop);
     return (run->candidate + 1 == f->believed || modal) &&
            (run->idle.begin_ns >= from_ns || run->idle.end_ns > from_ns);
+}
+
+/* Is it not known whether the run's waits were the loop's? */
+static bool is_doubtful(const struct loop_finder *f, const struct finder_run *run) {
+    const struct finder_candidate *loop = finder_loop(f), *c = &f->candidates[run->candidate];
+    if (loop == NULL || c == loop || c->place != loop->place || c->refused) {
+        return false;
+    }
+    return rivals_overlap(c, loop) || finder_same_object(&c->object, &loop->object) ||
+           (rivals_are_peers(c, loop) && rivals_loop(f, c, loop) != loop);
 }
 
 /* The intervals that finder_idle tells. */
@@ -83,8 +87,8 @@ static void tell_unknown(struct told *t, struct finder_interval interval) {
     t->out[t->count++] = interval;
 }
 
-/* Tells the parts of a pause of the loop, which ends at until_ns, in which it may have been idle
- * on a narrower set. In a pause that is too short for a stall it makes no difference, and the time
+/* Tells the parts of a pause of the loop, which ends at until_ns, in which it may have been
+ * idle elsewhere. In a pause that is too short for a stall it makes no difference, and the time
  * before the loop's first wait is its launch. Work between two such parts that is too short for a
  * stall is as unknown as they are, since a stall may consist of all of them. */
 static void tell_pause(const struct loop_finder *f, struct told *t, uint64_t until_ns) {
@@ -96,7 +100,7 @@ static void tell_pause(const struct loop_finder *f, struct told *t, uint64_t unt
     }
     for (uint32_t i = 0; i < f->run_count; i++) {
         struct finder_interval run = f->runs[i].idle;
-        if (run.end_ns <= end_ns || run.begin_ns >= until_ns || !is_narrow(f, &f->runs[i])) {
+        if (run.end_ns <= end_ns || run.begin_ns >= until_ns || !is_doubtful(f, &f->runs[i])) {
             continue;
         }
         if (run.begin_ns < end_ns + stall_ns) {

@@ -79,6 +79,18 @@ static struct finder_candidate *finder_match(struct loop_finder *f,
     return NULL;
 }
 
+/* Counts the depths at which the object of c, a new candidate, is waited for at its place. */
+static void count_depths(struct loop_finder *f, struct finder_candidate *c) {
+    for (uint32_t i = 0; i < f->count; i++) {
+        struct finder_candidate *other = &f->candidates[i];
+        if (other != c && other->place == c->place && other->depth != c->depth &&
+            finder_same_object(&other->object, &c->object)) {
+            other->depths++;
+            c->depths++;
+        }
+    }
+}
+
 /* Adds a candidate; in a full table it replaces the candidate whose latest wait is the oldest, but
  * never the believed one. */
 static struct finder_candidate *finder_add_candidate(struct loop_finder *f,
@@ -98,6 +110,7 @@ static struct finder_candidate *finder_add_candidate(struct loop_finder *f,
     struct finder_candidate *c = &f->candidates[at];
     *c = (struct finder_candidate){
         .place = wait->place, .object = wait->object, .depth = wait->depth};
+    count_depths(f, c);
     c->refused = f->allowed != NULL && !f->allowed(f->allowed_ctx, wait->place);
     return c;
 }
@@ -239,15 +252,22 @@ static bool idles_beside(const struct finder_candidate *c, const struct finder_c
             c->streak_ns / c->streak >= each_ns / RIVAL_LONGER_EACH);
 }
 
+/* Are c's waits more than those for replies, by their time or number? */
+static bool waits_for_long(const struct finder_candidate *c) {
+    return c->waited_ns >= FIRST_WAITS_NS || c->waits >= FIRST_OFTEN;
+}
+
 /* Are c's waits enough to replace a loop that is in doubt? */
 static bool qualifies(const struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns) {
     if (rival_is_weak(finder_loop(f)) && !rival_is_weak(c)) {
         return waits_by_turns(f, c) ||
                (c->waits >= FINDER_QUALIFIES && idles_beside(c, finder_loop(f), now_ns));
     }
-    if (c->waits < FINDER_QUALIFIES || finder_is_young(f, now_ns) ||
-        rival_is_weak(finder_loop(f))) {
+    if (c->waits < FINDER_QUALIFIES || rival_is_weak(finder_loop(f))) {
         return c->waits >= FINDER_QUALIFIES;
+    }
+    if (finder_is_young(f, now_ns)) {
+        return f->allowed != NULL || waits_for_long(c);
     }
     return c->waits >= DEEPER_STREAK || c->waited_ns >= LOOP_WAITS_NS;
 }
@@ -273,7 +293,7 @@ static void judge_peer(struct loop_finder *f, struct finder_candidate *c, uint64
     bool enough = !f->repeats || now_ns - loop->latest_ns >= ABSENT_NS;
     if (enough && has_outlasted(c, loop, now_ns) && !is_one_of_many(f, c)) {
         believe(f, c, now_ns);
-    } else if (rival_comes_between(c) && of_both != NULL) {
+    } else if (c->returns >= RIVAL_RETURNS && of_both != NULL) {
         if (f->doubt || of_both == c) {
             believe(f, of_both == c ? c : loop, now_ns);
         }
@@ -400,8 +420,7 @@ static bool qualifies_first(const struct loop_finder *f, const struct finder_can
     if (c->waits < FINDER_QUALIFIES || f->allowed != NULL) {
         return c->waits >= FINDER_QUALIFIES;
     }
-    return rival_is_weak(c) ? idles_mostly(c, now_ns)
-                            : c->waited_ns >= FIRST_WAITS_NS || c->waits >= FIRST_OFTEN;
+    return rival_is_weak(c) ? idles_mostly(c, now_ns) : waits_for_long(c);
 }
 
 static enum finder_verdict judge_blocking(struct loop_finder *f, struct finder_candidate *c,
@@ -443,6 +462,7 @@ static enum finder_verdict judge_turn(struct loop_finder *f, const struct finder
 /* Counts a wait of c at `depth`. A modal loop may have been believed before the loop around it, so
  * c's depth becomes that of the outer loop once c waits there often enough. */
 static void count_wait(struct finder_candidate *c, uint64_t depth) {
+    c->depth_changes += c->all_waits > 0 && depth != c->latest_depth;
     c->latest_depth = depth;
     c->all_waits++;
     c->waits += depth == c->depth;

@@ -119,8 +119,10 @@ struct finder_candidate {
     uint64_t latest_depth; /* depth of the latest wait that blocked */
     uint64_t waits;        /* number of blocking waits at `depth` */
     uint64_t all_waits;    /* number of blocking waits at any depth */
-    uint64_t outer_depth;  /* a depth shallower than `depth`, at which the candidate waited
-                              outer_waits times in a row */
+    uint32_t depths; /* number of other candidates for the object at the place, at other depths */
+    uint64_t depth_changes; /* number of waits at another depth than the wait before */
+    uint64_t outer_depth;   /* a depth shallower than `depth`, at which the candidate waited
+                               outer_waits times in a row */
     uint64_t outer_waits;
     uint64_t returns; /* number of times that the believed loop waited between two waits of the
                          candidate */

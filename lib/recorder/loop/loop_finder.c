@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "loop/finder_candidates.h"
 #include "loop/finder_log.h"
 #include "loop/finder_rivals.h"
 
@@ -41,78 +42,6 @@ void finder_init(struct loop_finder *f, uint64_t threshold_ns,
     f->quiet_ns = threshold_ns / 2;
     f->allowed = allowed;
     f->allowed_ctx = ctx;
-}
-
-/* ---- candidates ---- */
-
-/* Is the wait one of the candidate's? A function may wait for the same object at several places. */
-static bool is_wait_of(const struct loop_finder *f, const struct finder_candidate *c,
-                       const struct finder_wait *wait) {
-    if (c->refused || c->object.unread || wait->object.unread) {
-        return c->place == wait->place && (c->refused || wait->depth == c->depth);
-    }
-    return wait->depth == c->depth && (c->place == wait->place || wait->depth != 0) &&
-           finder_same_object(&c->object, &wait->object) &&
-           !finder_is_narrower(f, c, &wait->object);
-}
-
-/* Is the wait one of the believed loop's? At another depth it is a modal loop's if it has the same
- * object. */
-static bool is_wait_of_loop(const struct loop_finder *f, const struct finder_candidate *loop,
-                            const struct finder_wait *wait) {
-    return is_wait_of(f, loop, wait) || (!loop->refused && loop->place == wait->place &&
-                                         finder_same_object(&loop->object, &wait->object) &&
-                                         !finder_is_narrower(f, loop, &wait->object));
-}
-
-static struct finder_candidate *finder_match(struct loop_finder *f,
-                                             const struct finder_wait *wait) {
-    const struct finder_candidate *loop = finder_loop(f);
-    if (loop != NULL && is_wait_of_loop(f, loop, wait)) {
-        return &f->candidates[f->believed - 1];
-    }
-    for (uint32_t i = 0; i < f->count; i++) {
-        if (is_wait_of(f, &f->candidates[i], wait)) {
-            return &f->candidates[i];
-        }
-    }
-    return NULL;
-}
-
-/* Counts the depths at which the object of c, a new candidate, is waited for at its place. */
-static void count_depths(struct loop_finder *f, struct finder_candidate *c) {
-    for (uint32_t i = 0; i < f->count; i++) {
-        struct finder_candidate *other = &f->candidates[i];
-        if (other != c && other->place == c->place && other->depth != c->depth &&
-            finder_same_object(&other->object, &c->object)) {
-            other->depths++;
-            c->depths++;
-        }
-    }
-}
-
-/* Adds a candidate; in a full table it replaces the candidate whose latest wait is the oldest, but
- * never the believed one. */
-static struct finder_candidate *finder_add_candidate(struct loop_finder *f,
-                                                     const struct finder_wait *wait) {
-    uint32_t at = f->count;
-    if (f->count < FINDER_CANDIDATES) {
-        f->count++;
-    } else {
-        at = f->believed == 1 ? 1 : 0;
-        for (uint32_t i = 0; i < f->count; i++) {
-            if (i + 1 != f->believed && f->candidates[i].latest_ns < f->candidates[at].latest_ns) {
-                at = i;
-            }
-        }
-        finder_drop_runs(f, at);
-    }
-    struct finder_candidate *c = &f->candidates[at];
-    *c = (struct finder_candidate){
-        .place = wait->place, .object = wait->object, .depth = wait->depth};
-    count_depths(f, c);
-    c->refused = f->allowed != NULL && !f->allowed(f->allowed_ctx, wait->place);
-    return c;
 }
 
 /* Empties the log before a wait of a loop that has been believed for long, as earlier waits are
@@ -459,33 +388,6 @@ static enum finder_verdict judge_turn(struct loop_finder *f, const struct finder
     return turn ? FINDER_TURN : FINDER_PART;
 }
 
-/* Counts a wait of c at `depth`. A modal loop may have been believed before the loop around it, so
- * c's depth becomes that of the outer loop once c waits there often enough. */
-static void count_wait(struct finder_candidate *c, uint64_t depth) {
-    c->depth_changes += c->all_waits > 0 && depth != c->latest_depth;
-    c->latest_depth = depth;
-    c->all_waits++;
-    c->waits += depth == c->depth;
-    if (depth <= c->depth) {
-        return;
-    }
-    c->outer_waits = depth == c->outer_depth ? c->outer_waits + 1 : 1;
-    c->outer_depth = depth;
-    if (c->outer_waits >= FINDER_QUALIFIES) {
-        c->depth = depth;
-        c->waits = c->outer_waits;
-    }
-}
-
-/* Keeps the object of c's latest wait, and what is known of its file. */
-static void keep_object(struct finder_candidate *c, const struct finder_object *object) {
-    uint64_t file = c->object.lowest == object->lowest ? c->object.file : 0;
-    if (!object->unread) {
-        c->object = *object;
-        c->object.file = object->file != 0 ? object->file : file;
-    }
-}
-
 enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait *wait,
                                  uint64_t now_ns) {
     f->open = 0;
@@ -502,10 +404,10 @@ enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait
     if (c->all_waits == 0) {
         c->first_ns = c->span_ns = now_ns;
     }
-    keep_object(c, &wait->object);
+    finder_keep_object(c, &wait->object);
     finder_count_core(c, &wait->object);
     look_for_calm(c, now_ns);
-    count_wait(c, wait->depth);
+    finder_count_wait(c, wait->depth);
     enum finder_verdict verdict = judge_blocking(f, c, wait, now_ns);
     c->latest_ns = now_ns;
     if (c == finder_loop(f) && f->news == FINDER_NOTHING_NEW) {

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "linux/place_linux.h"
@@ -213,11 +214,23 @@ void preload_wait_ends(struct thread_watch *w) {
 
 /* ---- begin and end ---- */
 
+/* Implements loop_finder.is_open for the calling thread's watch. errno is kept. */
+static bool is_descriptor_open(void *watch, uint32_t descriptor) {
+    const struct thread_watch *w = watch;
+    struct stat sb;
+    int saved_errno = errno;
+    preload_call_begins(w);
+    bool open = fstat((int)descriptor, &sb) == 0 || errno != EBADF;
+    preload_call_ends(w);
+    errno = saved_errno;
+    return open;
+}
+
 void preload_watch_begin(struct thread_watch *w, const struct preload_config *config,
                          const char *program) {
     finder_init(&w->finder, preload_threshold_ns(config), *config->names ? place_is_named : NULL,
                 w);
-    w->finder.is_open = preload_is_open;
+    w->finder.is_open = is_descriptor_open;
     w->finder.open_ctx = w;
     w->config = config;
     w->program = program;

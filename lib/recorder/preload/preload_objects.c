@@ -21,17 +21,6 @@ static uint64_t file_number(const struct thread_watch *w, const struct finder_ob
     return known ? (uint64_t)sb.st_ino : 0;
 }
 
-bool preload_is_open(void *watch, uint32_t descriptor) {
-    const struct thread_watch *w = watch;
-    struct stat sb;
-    int saved_errno = errno;
-    preload_call_begins(w);
-    bool open = fstat((int)descriptor, &sb) == 0 || errno != EBADF;
-    preload_call_ends(w);
-    errno = saved_errno;
-    return open;
-}
-
 bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd *fds, nfds_t n) {
     struct thread_watch *w = preload_own_watch(caller->blocks);
     if (!w || !fds) {

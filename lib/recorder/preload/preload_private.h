@@ -194,9 +194,6 @@ struct preload_caller {
     bool blocks; /* the timeout is not 0 */
 };
 
-/* Implements loop_finder.is_open for the calling thread's watch, a struct thread_watch. errno is
- * kept. */
-bool preload_is_open(void *watch, uint32_t descriptor);
 /* Each of these functions reports that a wait of the calling thread begins; they differ in the
  * object of the wait. False: preload_end_wait need not be called. errno is kept. */
 bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd *fds, nfds_t n);

@@ -195,7 +195,8 @@ static void tell_inbox(struct monitor_loop *l, uint64_t until_ns) {
             event.at_ns = l->told_ns;
         }
         monitor_tell(l, &event);
-        if (event.kind == REC_EVENT_PAST_IDLE && rec_core_full(l->core)) {
+        if ((event.kind == REC_EVENT_PAST_IDLE || event.kind == REC_EVENT_PAST_UNKNOWN) &&
+            rec_core_full(l->core)) {
             monitor_write_closed(l, stallrec_clock_ns());
         }
     }

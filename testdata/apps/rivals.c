@@ -4,6 +4,8 @@
  *     peers         handlers wait for replies by the loop's own call, on another descriptor
  *     polling       handlers poll for replies each millisecond
  *     shallower     handlers wait for replies by a call that is shallower than the loop's
+ *     shared        handlers wait for replies by the loop's own call, beside one of its descriptors
+ *     narrowed      handlers wait for one of the loop's two descriptors, only while they stall
  *     renumbered    the loop's descriptor has another number each turn */
 #include <poll.h>
 #include <string.h>
@@ -14,7 +16,9 @@
 
 enum { STALL_MS = 600, TURN_MS = 60, REPLY_MS = 3, TURNS = 16, RENUMBERED = 40, NUMBERS = 13 };
 
-static int events[2], replies[2];
+static int events[2], replies[2], wakes[2];
+static volatile int none =
+    -1; /* a constant would make the compiler clone the function that waits */
 
 static long long now_ns(void) {
     struct timespec t;
@@ -26,6 +30,28 @@ static long long now_ns(void) {
 OWN_FRAME static void wait_for(int fd, int ms) {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     poll(&p, 1, ms);
+    KEEP_FRAME();
+}
+
+/* Each of a stall's waits for a descriptor and, beside it, the loop's wake-up pipe. */
+OWN_FRAME static void wait_for_both(int fd, int ms) {
+    enum { PARTS = 6 };
+    struct pollfd p[] = {{.fd = wakes[0], .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+    volatile int parts = ms == STALL_MS ? PARTS : 1, each = ms / parts;
+    while (parts-- > 0) {
+        poll(p, 2, each); /* the only call */
+    }
+    KEEP_FRAME();
+}
+
+/* A call by name would make the compiler clone the function, and so the place of its waits. */
+static void (*volatile wait_again)(int fd, int ms) = wait_for_both;
+
+OWN_FRAME static void wait_for_wake(int fd, int ms) {
+    (void)fd;
+    if (ms == STALL_MS) {
+        wait_again(-1, ms);
+    }
     KEEP_FRAME();
 }
 
@@ -72,7 +98,7 @@ static void sleep_for(int fd, int ms) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 2 || pipe(events) != 0 || pipe(replies) != 0) {
+    if (argc < 2 || pipe(events) != 0 || pipe(replies) != 0 || pipe(wakes) != 0) {
         die("usage: rivals CASE");
     }
     if (strcmp(argv[1], "peers") == 0) {
@@ -81,6 +107,10 @@ int main(int argc, char **argv) {
         run(wait_for, poll_for);
     } else if (strcmp(argv[1], "shallower") == 0) {
         run(wait_deeper, wait_for);
+    } else if (strcmp(argv[1], "shared") == 0) {
+        run(wait_for_both, wait_for_both);
+    } else if (strcmp(argv[1], "narrowed") == 0) {
+        run(wait_again, wait_for_wake);
     } else if (strcmp(argv[1], "renumbered") == 0) {
         run(wait_renumbered, sleep_for);
     } else {

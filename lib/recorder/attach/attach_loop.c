@@ -287,7 +287,8 @@ static void tell_queue(struct attach_loop *l) {
     struct rec_event event;
     while (attach_watch_take(&l->watch, &event)) {
         tell(l, &event);
-        if (event.kind == REC_EVENT_PAST_IDLE && rec_core_full(l->core)) {
+        if ((event.kind == REC_EVENT_PAST_IDLE || event.kind == REC_EVENT_PAST_UNKNOWN) &&
+            rec_core_full(l->core)) {
             attach_loop_write(l, false);
         }
     }
@@ -434,10 +435,17 @@ static void open_loop_spool(struct attach_loop *l) {
 
 /* ---- begin and end ---- */
 
+/* Implements loop_finder.is_open, with the state of now, which is that of the wait's begin except
+ * for the time in which its event was not read. */
+static bool is_descriptor_open(void *ctx, uint32_t descriptor) {
+    const struct attach_loop *l = ctx;
+    return remote_process_is_open(l->watch.thread.process, descriptor);
+}
+
 static bool watch_thread(struct attach_loop *l, pid_t tid, bool events, const char **what) {
     struct attach *a = l->attach;
     struct rec_thread thread = {0};
-    struct wait_places places = {a->loop_at ? is_place_allowed : NULL, l};
+    struct wait_places places = {a->loop_at ? is_place_allowed : NULL, is_descriptor_open, l};
     if (!attach_watch_open(&l->watch, &a->unwinder, &a->others, events ? &a->tracing : NULL, tid,
                            a->config.threshold_ms * MS, &places, what)) {
         return false;

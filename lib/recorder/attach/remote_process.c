@@ -77,6 +77,13 @@ uint64_t remote_process_inode(const struct remote_process *process, uint32_t des
     return known ? (uint64_t)sb.st_ino : 0;
 }
 
+bool remote_process_is_open(const struct remote_process *process, uint32_t descriptor) {
+    char name[32];
+    struct stat sb;
+    snprintf(name, sizeof name, "fd/%u", (unsigned)descriptor);
+    return fstatat(process->folder, name, &sb, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
 size_t remote_text(int fd, char *text, size_t room) {
     ssize_t n = fd < 0 ? -1 : pread(fd, text, room - 1, 0);
     size_t size = n > 0 ? (size_t)n : 0;

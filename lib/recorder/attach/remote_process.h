@@ -34,6 +34,8 @@ int remote_thread_file(const struct remote_process *process, pid_t tid, const ch
 /* Returns the inode number of the file to which a descriptor of the process refers now; 0 = not
  * known, or one that several files share, as eventfd(2)'s do, which have no type. */
 uint64_t remote_process_inode(const struct remote_process *process, uint32_t descriptor);
+/* Is a descriptor of the process open now? True also if that is not known. */
+bool remote_process_is_open(const struct remote_process *process, uint32_t descriptor);
 /* Reads the start of an open file of /proc; the text is NUL-terminated and cut to fit. Returns its
  * length, 0 on failure. */
 size_t remote_text(int fd, char *text, size_t room);

@@ -55,6 +55,8 @@ void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
                              .threshold_ns = threshold_ns};
     finder_init(&e->finder, threshold_ns, places->allowed, places->ctx);
     e->finder.repeats = sampled;
+    e->finder.is_open = places->is_open;
+    e->finder.open_ctx = places->ctx;
     doubt(e, at_ns);
 }
 
@@ -74,20 +76,28 @@ static void note_break(struct wait_edges *e, uint64_t at_ns) {
     if (last && at_ns - last->end_ns < e->finder.quiet_ns) {
         last->end_ns = at_ns;
     } else {
-        e->breaks[e->break_count++] = (struct finder_interval){at_ns, at_ns};
+        e->breaks[e->break_count++] = (struct finder_interval){.begin_ns = at_ns, .end_ns = at_ns};
     }
 }
 
-/* Appends an interval that begins no earlier than those before, and joins it to the last one if
- * they touch. */
+/* Appends an interval that begins no earlier than those before. If it touches the last one, the two
+ * are joined if both are idle or both unknown; else only the part after the last one is appended.
+ */
 static uint32_t add_interval(struct finder_interval *all, uint32_t count,
                              const struct finder_interval *one) {
-    if (count > 0 && one->begin_ns <= all[count - 1].end_ns) {
-        uint64_t end_ns = all[count - 1].end_ns;
-        all[count - 1].end_ns = one->end_ns > end_ns ? one->end_ns : end_ns;
+    struct finder_interval *last = count > 0 ? &all[count - 1] : NULL;
+    if (!last || one->begin_ns > last->end_ns) {
+        all[count] = *one;
+        return count + 1;
+    }
+    if (one->end_ns <= last->end_ns) {
         return count;
     }
-    all[count] = *one;
+    if (one->unknown == last->unknown) {
+        last->end_ns = one->end_ns;
+        return count;
+    }
+    all[count] = (struct finder_interval){last->end_ns, one->end_ns, one->unknown};
     return count + 1;
 }
 
@@ -170,7 +180,8 @@ static void attribute(struct wait_edges *e, uint64_t at_ns) {
     for (uint32_t i = 0; i < count; i++) {
         if (all[i].end_ns >= from_ns) {
             uint64_t begin_ns = all[i].begin_ns > from_ns ? all[i].begin_ns : from_ns;
-            tell_core(e, REC_EVENT_PAST_IDLE, begin_ns, all[i].end_ns, at_ns);
+            tell_core(e, all[i].unknown ? REC_EVENT_PAST_UNKNOWN : REC_EVENT_PAST_IDLE, begin_ns,
+                      all[i].end_ns, at_ns);
         }
     }
     uint64_t hold_ns = at_ns;

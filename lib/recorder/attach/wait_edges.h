@@ -45,9 +45,11 @@ struct wait_edges {
     uint64_t unwatched_ns;
 };
 
-/* The places that may be a loop's, for finder_init; both members NULL: any place may. */
+/* The places that may be a loop's, for finder_init, and loop_finder.is_open; NULL, as there: any
+ * place may, and not known. */
 struct wait_places {
     bool (*allowed)(void *ctx, uint64_t place);
+    bool (*is_open)(void *ctx, uint32_t descriptor);
     void *ctx;
 };
 

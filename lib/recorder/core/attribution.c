@@ -174,6 +174,14 @@ void rec_core_past_idle(struct rec_core *core, uint64_t begin_ns, uint64_t end_n
     rec_core_begin_stretch(core, end_ns);
 }
 
+void rec_core_past_unknown(struct rec_core *core, uint64_t begin_ns, uint64_t end_ns) {
+    if (core->finished || !core->past || core->launch) {
+        return;
+    }
+    rec_core_past_idle(core, begin_ns, end_ns);
+    core->unwatched_ns[REC_UNWATCHED_NO_LOOP] += end_ns - begin_ns;
+}
+
 void rec_core_attributed(struct rec_core *core, uint64_t hold_until_ns, uint64_t at_ns) {
     const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
     if (core->finished) {
@@ -203,7 +211,7 @@ static struct rec_watched program_watched(const struct rec_core *core, uint64_t 
         memset(unwatched, 0, sizeof unwatched);
         unwatched[REC_UNWATCHED_NO_LOOP] = wall;
     } else if (core->doubt) {
-        unwatched[REC_UNWATCHED_NO_LOOP] = now_ns - core->doubt_ns;
+        unwatched[REC_UNWATCHED_NO_LOOP] += now_ns - core->doubt_ns;
     }
     w.wall_ms = wall / REC_NS_PER_MS;
     w.watched_ms = w.wall_ms;

@@ -96,6 +96,9 @@ void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns);
 void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from_ns,
                         uint64_t at_ns);
 void rec_core_past_idle(struct rec_core *core, uint64_t begin_ns, uint64_t end_ns);
+/* Reports, as rec_core_past_idle, a time in which it is not known whether the loop was idle or in a
+ * turn. No stall lies in it, and it counts as unwatched (REC_UNWATCHED_NO_LOOP). */
+void rec_core_past_unknown(struct rec_core *core, uint64_t begin_ns, uint64_t end_ns);
 /* Ends the attribution. Dumps are not written before hold_until_ns, since the loop may be judged
  * anew, unless the memory for dumps is used up or the core has finished. */
 void rec_core_attributed(struct rec_core *core, uint64_t hold_until_ns, uint64_t at_ns);

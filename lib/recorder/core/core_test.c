@@ -339,6 +339,28 @@ static void doubt_that_nothing_tells_of_is_not_watched(void **state) {
     assert_int_equal(w.watched_ms, 1290);
 }
 
+static void unknown_past_is_unwatched_and_holds_no_stall(void **state) {
+    struct fixture *f = *state;
+    rec_core_doubt(f->core, 0, 0);
+    rec_core_attribute(f->core, REC_PAST_ANEW, 0, 100 * MS);
+    rec_core_past_idle(f->core, 10 * MS, 20 * MS);
+    rec_core_attributed(f->core, 0, 100 * MS);
+    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 100 * MS);
+    rec_core_doubt(f->core, 0, 1000 * MS);
+    rec_core_attribute(f->core, REC_PAST_CONTINUES, 1000 * MS, 9000 * MS);
+    rec_core_past_unknown(f->core, 1100 * MS, 6100 * MS);
+    rec_core_past_idle(f->core, 6200 * MS, 9000 * MS);
+    rec_core_attributed(f->core, 0, 9000 * MS);
+    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 9000 * MS);
+    struct rec_watched w = rec_core_watched(f->core, 9000 * MS);
+    assert_int_equal(w.unwatched_ms[REC_UNWATCHED_NO_LOOP], 5000);
+    assert_int_equal(rec_core_totals(f->core).stalls, 0);
+    /* In doubt, both times count. */
+    rec_core_doubt(f->core, 0, 9000 * MS);
+    w = rec_core_watched(f->core, 10000 * MS);
+    assert_int_equal(w.unwatched_ms[REC_UNWATCHED_NO_LOOP], 6000);
+}
+
 static void time_before_an_exec_stays_watched(void **state) {
     struct fixture *f = *state;
     rec_core_doubt(f->core, 0, 0);
@@ -495,6 +517,7 @@ int main(void) {
         T(a_long_wait_may_be_late_in_proportion),
         T(past_told_to_a_parked_monitor_is_no_gap),
         T(doubt_that_nothing_tells_of_is_not_watched),
+        T(unknown_past_is_unwatched_and_holds_no_stall),
         T(time_before_an_exec_stays_watched),
         T(a_loop_that_is_known_at_the_end_has_its_last_stall),
         T(rests_are_no_stalls),

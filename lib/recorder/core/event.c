@@ -36,6 +36,9 @@ uint64_t rec_event_tell(struct rec_core *core, const struct rec_event *event) {
     case REC_EVENT_PAST_IDLE:
         rec_core_past_idle(core, event->value, event->mark_ns);
         return 0;
+    case REC_EVENT_PAST_UNKNOWN:
+        rec_core_past_unknown(core, event->value, event->mark_ns);
+        return 0;
     case REC_EVENT_ATTRIBUTED:
         rec_core_attributed(core, event->mark_ns, event->at_ns);
         return 0;

@@ -442,8 +442,9 @@ static void add_attribution(struct rec_trace *trace, const struct rec_event *eve
     end_line(trace, put_ago(at, event, event->mark_ns));
 }
 
-static void add_past_idle(struct rec_trace *trace, const struct rec_event *event) {
-    char *at = begin_at(trace, event->at_ns, "past-idle ");
+static void add_past_time(struct rec_trace *trace, const struct rec_event *event) {
+    bool idle = event->kind == REC_EVENT_PAST_IDLE;
+    char *at = begin_at(trace, event->at_ns, idle ? "past-idle " : "past-unknown ");
     at = rec_put_text(put_ago(at, event, event->value), " ");
     end_line(trace, put_ago(at, event, event->mark_ns));
 }
@@ -466,7 +467,8 @@ void rec_trace_event(struct rec_trace *trace, const struct rec_event *event) {
         [REC_EVENT_SPAN_END] = add_span_end,
         [REC_EVENT_DOUBT] = add_doubt,
         [REC_EVENT_ATTRIBUTE] = add_attribution,
-        [REC_EVENT_PAST_IDLE] = add_past_idle,
+        [REC_EVENT_PAST_IDLE] = add_past_time,
+        [REC_EVENT_PAST_UNKNOWN] = add_past_time,
         [REC_EVENT_ATTRIBUTED] = add_attributed,
         [REC_EVENT_STEP] = add_plain,
         [REC_EVENT_WAIT] = add_plain,

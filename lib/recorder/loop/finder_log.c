@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "loop/finder_rivals.h"
+
 enum {
     RUNS_BACK = 8 /* number of runs of other candidates between two runs that are joined, at most */
 };
@@ -43,7 +45,7 @@ void finder_log_wait(struct loop_finder *f, const struct finder_candidate *c, ui
         memmove(f->runs, f->runs + FINDER_RUNS - f->run_count, f->run_count * sizeof *f->runs);
         f->log_ns = f->runs[0].idle.begin_ns;
     }
-    f->runs[f->run_count++] = (struct finder_run){number, {now_ns, now_ns}};
+    f->runs[f->run_count++] = (struct finder_run){number, {.begin_ns = now_ns, .end_ns = now_ns}};
 }
 
 /* Is the run one of the believed loop's, or one of earlier waits that count as a modal loop's?
@@ -51,37 +53,113 @@ void finder_log_wait(struct loop_finder *f, const struct finder_candidate *c, ui
 static bool is_told(const struct loop_finder *f, const struct finder_run *run, uint64_t from_ns) {
     const struct finder_candidate *loop = finder_loop(f), *c = &f->candidates[run->candidate];
     bool modal = loop != NULL && c->place == loop->place && c->depth < loop->depth && !c->refused &&
-                 c->waited_ns >= MODAL_WAITS_NS && finder_same_object(&c->object, &loop->object);
+                 c->waited_ns >= MODAL_WAITS_NS && finder_same_object(&c->object, &loop->object) &&
+                 !rivals_overlap(c, loop);
     return (run->candidate + 1 == f->believed || modal) &&
            (run->idle.begin_ns >= from_ns || run->idle.end_ns > from_ns);
 }
 
+/* Is it not known whether the run's waits were the loop's? */
+static bool is_doubtful(const struct loop_finder *f, const struct finder_run *run) {
+    const struct finder_candidate *loop = finder_loop(f), *c = &f->candidates[run->candidate];
+    if (loop == NULL || c == loop || c->place != loop->place || c->refused) {
+        return false;
+    }
+    return rivals_overlap(c, loop) || finder_same_object(&c->object, &loop->object) ||
+           (rivals_are_peers(c, loop) && rivals_loop(f, c, loop) != loop);
+}
+
+/* The intervals that finder_idle tells. */
+struct told {
+    struct finder_interval *out;
+    uint32_t count, max;
+    uint64_t end_ns; /* the end of the last idle time; 0 = there was none yet */
+};
+
+static void tell_unknown(struct told *t, struct finder_interval interval) {
+    if (t->count == t->max && t->count == 0) {
+        return;
+    }
+    if (t->count == t->max) { /* all since the last interval is unknown then */
+        t->count--;
+        interval.begin_ns = t->out[t->count].begin_ns;
+    }
+    t->out[t->count++] = interval;
+}
+
+/* Tells the parts of a pause of the loop, which ends at until_ns, in which it may have been
+ * idle elsewhere. In a pause that is too short for a stall it makes no difference, and the time
+ * before the loop's first wait is its launch. Work between two such parts that is too short for a
+ * stall is as unknown as they are, since a stall may consist of all of them. */
+static void tell_pause(const struct loop_finder *f, struct told *t, uint64_t until_ns) {
+    const uint64_t stall_ns = 2 * f->quiet_ns;
+    uint64_t end_ns = t->end_ns; /* the end of what is not work so far */
+    struct finder_interval unknown = {.unknown = true};
+    if (f->is_open == NULL || t->end_ns == 0 || until_ns < t->end_ns + stall_ns) {
+        return;
+    }
+    for (uint32_t i = 0; i < f->run_count; i++) {
+        struct finder_interval run = f->runs[i].idle;
+        if (run.end_ns <= end_ns || run.begin_ns >= until_ns || !is_doubtful(f, &f->runs[i])) {
+            continue;
+        }
+        if (run.begin_ns < end_ns + stall_ns) {
+            unknown.begin_ns = unknown.end_ns != 0 ? unknown.begin_ns : end_ns;
+        } else {
+            if (unknown.end_ns != 0) {
+                tell_unknown(t, unknown);
+            }
+            unknown.begin_ns = run.begin_ns;
+        }
+        unknown.end_ns = end_ns = run.end_ns < until_ns ? run.end_ns : until_ns;
+    }
+    if (unknown.end_ns != 0) {
+        unknown.end_ns = until_ns < end_ns + stall_ns ? until_ns : end_ns;
+        tell_unknown(t, unknown);
+    }
+}
+
+static void tell_idle(const struct loop_finder *f, struct told *t, struct finder_interval idle) {
+    struct finder_interval *last = t->count > 0 ? &t->out[t->count - 1] : NULL;
+    if (last != NULL && !last->unknown && idle.begin_ns <= last->end_ns) {
+        /* this run lies within that of a modal loop */
+        last->end_ns = idle.end_ns > last->end_ns ? idle.end_ns : last->end_ns;
+    } else {
+        tell_pause(f, t, idle.begin_ns);
+        if (t->count < t->max) {
+            t->out[t->count++] = idle;
+        } else if (t->max > 0) {
+            t->out[t->count - 1].end_ns = idle.end_ns;
+        }
+    }
+    t->end_ns = idle.end_ns > t->end_ns ? idle.end_ns : t->end_ns;
+}
+
 uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, uint32_t max,
                      uint64_t *from_ns, enum rec_past *past) {
-    uint32_t count = 0, left_out = 0;
+    struct told t = {.out = out, .max = max};
+    uint32_t left_out = 0;
     *from_ns = f->from_ns > f->log_ns ? f->from_ns : f->log_ns;
     *past = f->past;
+    t.end_ns = f->past == REC_PAST_ANEW ? 0 : *from_ns;
     for (uint32_t i = 0; i < f->run_count; i++) {
         left_out += is_told(f, &f->runs[i], *from_ns);
     }
     left_out -= left_out < max ? left_out : max;
     for (uint32_t i = 0; i < f->run_count; i++) {
+        struct finder_interval idle = f->runs[i].idle;
         if (!is_told(f, &f->runs[i], *from_ns)) {
             continue;
         }
-        struct finder_interval idle = f->runs[i].idle;
         idle.begin_ns = idle.begin_ns > *from_ns ? idle.begin_ns : *from_ns;
         if (left_out > 0) {
             left_out--;
             *from_ns = idle.end_ns > *from_ns ? idle.end_ns : *from_ns;
-        } else if (count > 0 &&
-                   /* this run lies within that of a modal loop */
-                   idle.begin_ns <= out[count - 1].end_ns) {
-            uint64_t end_ns = out[count - 1].end_ns;
-            out[count - 1].end_ns = idle.end_ns > end_ns ? idle.end_ns : end_ns;
+            t.end_ns = *from_ns;
         } else {
-            out[count++] = idle;
+            tell_idle(f, &t, idle);
         }
     }
-    return count;
+    tell_pause(f, &t, f->found_ns);
+    return t.count;
 }

@@ -1,6 +1,12 @@
 /* Compares the objects on which a loop waits. */
 #include "loop/loop_finder.h"
 
+enum {
+    CORE_WAITS = 16, /* number of waits in a row after which a descriptor of all of them belongs to
+                        the core */
+    CORE_ASKED = 8   /* number of descriptors about which is_open is asked at a wait, at most */
+};
+
 /* Do two sets have a descriptor in common? The lowest descriptor does not count if it now refers
  * to another file, but does if it refers to the same file as the other set's. */
 static bool sets_share(const struct finder_object *a, const struct finder_object *b) {
@@ -25,4 +31,40 @@ bool finder_same_object(const struct finder_object *a, const struct finder_objec
         return false;
     }
     return a->kind == FINDER_SET ? sets_share(a, b) : a->id == b->id;
+}
+
+static bool has_core(const struct finder_object *object) {
+    return object->kind == FINDER_SET && !object->unread && !object->folded;
+}
+
+bool finder_is_narrower(const struct loop_finder *f, const struct finder_candidate *c,
+                        const struct finder_object *object) {
+    unsigned asked = 0;
+    if (f->is_open == NULL || !has_core(object) || !has_core(&c->object)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < FINDER_SET_WORDS; i++) {
+        uint64_t lost = c->core[i] & ~object->set[i];
+        for (; lost != 0 && asked < CORE_ASKED; lost &= lost - 1, asked++) {
+            if (f->is_open(f->open_ctx, i * 64 + (uint32_t)__builtin_ctzll(lost))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void finder_count_core(struct finder_candidate *c, const struct finder_object *object) {
+    bool first = c->all_waits == 0;
+    if (!has_core(object)) {
+        return;
+    }
+    c->recent_waits++;
+    for (uint32_t i = 0; i < FINDER_SET_WORDS; i++) {
+        bool begins = first || c->recent_waits == 1;
+        c->recent[i] = begins ? object->set[i] : c->recent[i] & object->set[i];
+        c->core[i] = first ? object->set[i] : c->core[i] & object->set[i];
+        c->core[i] |= c->recent_waits == CORE_WAITS ? c->recent[i] : 0;
+    }
+    c->recent_waits %= CORE_WAITS;
 }

@@ -5,8 +5,17 @@ enum {
     /* bytes of stack by which the depths of siblings, which are functions with one caller, may
      * differ */
     SIBLING_BYTES = 512,
-    HANDLER_RETURNS = 8 /* number of times that the loop waited between two waits of a handler */
+    DEPTHS_VARY = 4, /* number of depths, or of waits at another depth than the one before, that are
+                        many; one of that many waits is often */
+    NO_TIME = 64     /* part of a loop's time in waits that is nothing beside it */
 };
+
+/* Does the candidate wait at ever other depths, as recursive functions and coroutines do, so that
+ * the depth of a wait tells nothing? A modal loop stays at its depth. */
+static bool depths_vary(const struct finder_candidate *c) {
+    return c->depths >= DEPTHS_VARY ||
+           (c->depth_changes >= DEPTHS_VARY && c->depth_changes >= c->all_waits / DEPTHS_VARY);
+}
 
 bool rivals_are_siblings(const struct finder_candidate *a, const struct finder_candidate *b) {
     uint64_t apart = a->depth > b->depth ? a->depth - b->depth : b->depth - a->depth;
@@ -14,9 +23,31 @@ bool rivals_are_siblings(const struct finder_candidate *a, const struct finder_c
 }
 
 bool rivals_are_peers(const struct finder_candidate *a, const struct finder_candidate *b) {
-    return a->place == b->place && a->latest_depth == b->latest_depth &&
+    return a->place == b->place &&
+           (a->latest_depth == b->latest_depth || depths_vary(a) || depths_vary(b)) &&
            a->object.kind == FINDER_SET && b->object.kind == FINDER_SET &&
            !finder_same_object(&a->object, &b->object);
+}
+
+/* Has a's set not all descriptors of b's core? */
+static bool lacks_core(const struct finder_candidate *a, const struct finder_candidate *b) {
+    for (uint32_t i = 0; i < FINDER_SET_WORDS; i++) {
+        if ((b->core[i] & ~a->object.set[i]) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool rivals_overlap(const struct finder_candidate *c, const struct finder_candidate *loop) {
+    return c != loop && c->place == loop->place && !c->refused && c->object.kind == FINDER_SET &&
+           loop->object.kind == FINDER_SET && !c->object.unread && !loop->object.unread &&
+           finder_same_object(&c->object, &loop->object) &&
+           (lacks_core(c, loop) || lacks_core(loop, c));
+}
+
+bool rival_is_subset(const struct finder_candidate *c, const struct finder_candidate *loop) {
+    return !lacks_core(loop, c);
 }
 
 const struct finder_candidate *rivals_loop(const struct loop_finder *f,
@@ -24,7 +55,13 @@ const struct finder_candidate *rivals_loop(const struct loop_finder *f,
                                            const struct finder_candidate *b) {
     const struct finder_candidate *first = a->first_ns <= b->first_ns ? a : b;
     const struct finder_candidate *second = first == a ? b : a;
-    if (first->waited_ns / RIVAL_CLEARLY_MORE >= second->waited_ns) {
+    if (depths_vary(a) || depths_vary(b)) {
+        return NULL; /* the waits of each are spread over several candidates */
+    }
+    /* a handler's waits are for replies, and seldom longer than the loop's */
+    bool shorter_each =
+        second->waited_ns / (second->all_waits + 1) <= first->waited_ns / (first->all_waits + 1);
+    if (first->waited_ns / RIVAL_CLEARLY_MORE >= second->waited_ns && shorter_each) {
         return first;
     }
     bool longer = second->waited_ns / RIVAL_LONGER_EACH >= first->waited_ns &&
@@ -34,12 +71,12 @@ const struct finder_candidate *rivals_loop(const struct loop_finder *f,
 
 bool rival_is_contested(const struct finder_candidate *c, const struct finder_candidate *loop) {
     return rival_is_weak(c) == rival_is_weak(loop) && c->depth > loop->depth &&
-           c->first_ns > loop->first_ns && loop->latest_ns > c->first_ns &&
-           loop->waited_ns / RIVAL_CLEARLY_MORE >= c->waited_ns;
+           (c->first_ns > loop->first_ns || c->waited_ns <= loop->waited_ns / NO_TIME) &&
+           loop->latest_ns > c->first_ns && loop->waited_ns / RIVAL_CLEARLY_MORE >= c->waited_ns;
 }
 
 bool rival_is_handlers(const struct finder_candidate *c, const struct finder_candidate *loop) {
-    return rival_is_contested(c, loop) && c->returns >= HANDLER_RETURNS &&
+    return rival_is_contested(c, loop) && c->returns >= RIVAL_RETURNS &&
            (c->handlers || loop->waited_ns / RIVAL_LONGER_EACH >= c->waited_ns);
 }
 

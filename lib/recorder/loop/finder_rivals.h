@@ -8,8 +8,9 @@
 enum {
     RIVAL_CLEARLY_MORE = 2, /* factor by which one candidate must have waited longer than the other
                                for that to decide */
-    RIVAL_LONGER_EACH = 8   /* factor by which each wait of a loop is longer than each wait for a
-                               reply */
+    RIVAL_RETURNS = 8,    /* number of times that the loop waited between two waits of a handler */
+    RIVAL_LONGER_EACH = 8 /* factor by which each wait of a loop is longer than each wait for a
+                             reply */
 };
 
 /* Does the candidate wait on a condition variable or for signals? */
@@ -32,15 +33,22 @@ bool rivals_are_siblings(const struct finder_candidate *a, const struct finder_c
  * that replaces all of its descriptors. */
 bool rivals_are_peers(const struct finder_candidate *a, const struct finder_candidate *b);
 
+/* Do both candidates wait for sets of descriptors at one place, of which one is narrower than the
+ * other (loop_finder.h)? c waits now, and one of both is believed. */
+bool rivals_overlap(const struct finder_candidate *c, const struct finder_candidate *loop);
+
+/* Is c's set a part of the core of `loop`, to which it adds no descriptor? */
+bool rival_is_subset(const struct finder_candidate *c, const struct finder_candidate *loop);
+
 /* Which of two peers, which wait by turns, is the loop: the one that has waited first and longer,
- * or far longer than the first. NULL: neither is known to be. */
+ * all in all and each time, or far longer than the first. NULL: neither is known to be. */
 const struct finder_candidate *rivals_loop(const struct loop_finder *f,
                                            const struct finder_candidate *a,
                                            const struct finder_candidate *b);
 
 /* Is it not known which of the two is the loop, although c is the shallower one, as the loop began
- * to wait before c, waits longer, and comes back after c? So does the loop of an interpreter whose
- * handlers wait by another function that needs less stack. */
+ * to wait before c, or c hardly waits, and the loop waits longer and comes back after c? So does
+ * the loop of an interpreter whose handlers wait by another function that needs less stack. */
 bool rival_is_contested(const struct finder_candidate *c, const struct finder_candidate *loop);
 
 /* Does c, which is contested, wait so often after the loop, and so shortly, that its waits are a

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "loop/finder_candidates.h"
 #include "loop/finder_log.h"
 #include "loop/finder_rivals.h"
 
@@ -19,6 +20,11 @@ enum {
 };
 
 #define ABSENT_NS UINT64_C(30000000000)
+/* Time in ns that waits on another set, which overlaps the loop's, take at least in all to be those
+ * of a loop that follows. */
+#define OVERLAP_NS UINT64_C(2000000000)
+/* Time in ns after which one wait of the loop ends a doubt that is due to narrower sets. */
+#define RETURN_NS UINT64_C(1000000000)
 /* Time in ns after which a place that never idles replaces an absent loop on a condition
  * variable. */
 #define BUSY_NS UINT64_C(1000000000)
@@ -36,61 +42,6 @@ void finder_init(struct loop_finder *f, uint64_t threshold_ns,
     f->quiet_ns = threshold_ns / 2;
     f->allowed = allowed;
     f->allowed_ctx = ctx;
-}
-
-/* ---- candidates ---- */
-
-/* Is the wait one of the candidate's? A function may wait for the same object at several places. */
-static bool is_wait_of(const struct finder_candidate *c, const struct finder_wait *wait) {
-    if (c->refused || c->object.unread || wait->object.unread) {
-        return c->place == wait->place && (c->refused || wait->depth == c->depth);
-    }
-    return wait->depth == c->depth && (c->place == wait->place || wait->depth != 0) &&
-           finder_same_object(&c->object, &wait->object);
-}
-
-/* Is the wait one of the believed loop's? At another depth it is a modal loop's if it has the same
- * object. */
-static bool is_wait_of_loop(const struct finder_candidate *loop, const struct finder_wait *wait) {
-    return is_wait_of(loop, wait) || (!loop->refused && loop->place == wait->place &&
-                                      finder_same_object(&loop->object, &wait->object));
-}
-
-static struct finder_candidate *finder_match(struct loop_finder *f,
-                                             const struct finder_wait *wait) {
-    const struct finder_candidate *loop = finder_loop(f);
-    if (loop != NULL && is_wait_of_loop(loop, wait)) {
-        return &f->candidates[f->believed - 1];
-    }
-    for (uint32_t i = 0; i < f->count; i++) {
-        if (is_wait_of(&f->candidates[i], wait)) {
-            return &f->candidates[i];
-        }
-    }
-    return NULL;
-}
-
-/* Adds a candidate; in a full table it replaces the candidate whose latest wait is the oldest, but
- * never the believed one. */
-static struct finder_candidate *finder_add_candidate(struct loop_finder *f,
-                                                     const struct finder_wait *wait) {
-    uint32_t at = f->count;
-    if (f->count < FINDER_CANDIDATES) {
-        f->count++;
-    } else {
-        at = f->believed == 1 ? 1 : 0;
-        for (uint32_t i = 0; i < f->count; i++) {
-            if (i + 1 != f->believed && f->candidates[i].latest_ns < f->candidates[at].latest_ns) {
-                at = i;
-            }
-        }
-        finder_drop_runs(f, at);
-    }
-    struct finder_candidate *c = &f->candidates[at];
-    *c = (struct finder_candidate){
-        .place = wait->place, .object = wait->object, .depth = wait->depth};
-    c->refused = f->allowed != NULL && !f->allowed(f->allowed_ctx, wait->place);
-    return c;
 }
 
 /* Empties the log before a wait of a loop that has been believed for long, as earlier waits are
@@ -126,15 +77,21 @@ static bool disproves(const struct finder_candidate *c, const struct finder_cand
     return c->depth > loop->depth && !rivals_are_siblings(c, loop);
 }
 
+/* Was c the loop before `loop` was for the first time? */
+static bool returns_to(const struct finder_candidate *c, const struct finder_candidate *loop) {
+    return c->trusted && c->trusted_ns < loop->trusted_ns;
+}
+
 static void believe(struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns) {
     struct finder_candidate *loop = f->believed != 0 ? &f->candidates[f->believed - 1] : NULL;
+    bool overlap = loop != NULL && (rivals_overlap(c, loop) || rivals_overlap(loop, c));
     f->past = REC_PAST_CONTINUES;
     f->from_ns = f->resolved_ns;
     if (loop == NULL) {
         f->past = REC_PAST_ANEW;
-    } else if (c != loop && c->trusted) {
+    } else if (c != loop && c->trusted && (!overlap || returns_to(c, loop))) {
         /* c was the loop before `loop`, and the waits of `loop` were part of one of c's turns */
-        f->from_ns = rival_is_weak(loop) ? c->left_ns : c->latest_ns;
+        f->from_ns = rival_is_weak(loop) || overlap ? c->left_ns : c->latest_ns;
     } else if (c != loop && disproves(c, loop)) {
         f->past = finder_is_young(f, now_ns) ? REC_PAST_ANEW : REC_PAST_GIVEN_UP;
     }
@@ -148,8 +105,10 @@ static void believe(struct loop_finder *f, struct finder_candidate *c, uint64_t 
         f->believed = (uint32_t)(c - f->candidates) + 1;
         f->believed_ns = now_ns;
     }
+    c->trusted_ns = c->trusted ? c->trusted_ns : now_ns;
     c->trusted = true;
-    f->doubt = false;
+    f->doubt = f->narrow_doubt = false;
+    f->found_ns = now_ns;
     f->news = FINDER_FOUND;
 }
 
@@ -157,6 +116,7 @@ static void begin_doubt(struct loop_finder *f, uint64_t now_ns) {
     f->doubt = true;
     f->doubt_ns = now_ns;
     f->doubt_streak = 0;
+    f->narrow_doubt = false;
     f->news = FINDER_DOUBTS;
 }
 
@@ -221,15 +181,22 @@ static bool idles_beside(const struct finder_candidate *c, const struct finder_c
             c->streak_ns / c->streak >= each_ns / RIVAL_LONGER_EACH);
 }
 
+/* Are c's waits more than those for replies, by their time or number? */
+static bool waits_for_long(const struct finder_candidate *c) {
+    return c->waited_ns >= FIRST_WAITS_NS || c->waits >= FIRST_OFTEN;
+}
+
 /* Are c's waits enough to replace a loop that is in doubt? */
 static bool qualifies(const struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns) {
     if (rival_is_weak(finder_loop(f)) && !rival_is_weak(c)) {
         return waits_by_turns(f, c) ||
                (c->waits >= FINDER_QUALIFIES && idles_beside(c, finder_loop(f), now_ns));
     }
-    if (c->waits < FINDER_QUALIFIES || finder_is_young(f, now_ns) ||
-        rival_is_weak(finder_loop(f))) {
+    if (c->waits < FINDER_QUALIFIES || rival_is_weak(finder_loop(f))) {
         return c->waits >= FINDER_QUALIFIES;
+    }
+    if (finder_is_young(f, now_ns)) {
+        return f->allowed != NULL || waits_for_long(c);
     }
     return c->waits >= DEEPER_STREAK || c->waited_ns >= LOOP_WAITS_NS;
 }
@@ -255,12 +222,40 @@ static void judge_peer(struct loop_finder *f, struct finder_candidate *c, uint64
     bool enough = !f->repeats || now_ns - loop->latest_ns >= ABSENT_NS;
     if (enough && has_outlasted(c, loop, now_ns) && !is_one_of_many(f, c)) {
         believe(f, c, now_ns);
-    } else if (rival_comes_between(c) && of_both != NULL) {
+    } else if (c->returns >= RIVAL_RETURNS && of_both != NULL) {
         if (f->doubt || of_both == c) {
             believe(f, of_both == c ? c : loop, now_ns);
         }
     } else if (!f->doubt) {
         begin_doubt(f, now_ns);
+    } else {
+        f->doubt_streak = 0;
+        f->narrow_doubt = false;
+    }
+}
+
+/* Has c, whose set is narrower than the loop's or the loop's than c's, waited for so long without
+ * the loop that it follows it? What is believed then is taken back when the loop returns, but not
+ * of a subset, which the loop's own waits would no longer be told from. */
+static bool follows_overlapping(const struct finder_candidate *c,
+                                const struct finder_candidate *loop) {
+    if (returns_to(c, loop)) {
+        return c->streak >= FINDER_QUALIFIES;
+    }
+    uint64_t enough_ns = rival_is_subset(c, loop) ? ABSENT_NS : OVERLAP_NS;
+    return c->streak >= DEEPER_STREAK && c->streak_ns >= enough_ns;
+}
+
+/* Judges a wait of c, whose set is narrower than the believed loop's, or that one's than c's. */
+static void judge_overlapping(struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns) {
+    const struct finder_candidate *loop = finder_loop(f);
+    bool longer = rival_comes_between(c) && !rival_is_subset(c, loop) &&
+                  c->waited_ns / RIVAL_LONGER_EACH >= loop->waited_ns;
+    if (follows_overlapping(c, loop) || longer) {
+        believe(f, c, now_ns);
+    } else if (!f->doubt) {
+        begin_doubt(f, now_ns);
+        f->narrow_doubt = true;
     } else {
         f->doubt_streak = 0;
     }
@@ -276,6 +271,8 @@ static enum finder_verdict judge_elsewhere(struct loop_finder *f, struct finder_
         if (has_succeeded(c, loop, now_ns)) {
             believe(f, c, now_ns);
         }
+    } else if (rivals_overlap(c, loop)) {
+        judge_overlapping(f, c, now_ns);
     } else if (rivals_are_peers(c, loop)) {
         judge_peer(f, c, now_ns);
     } else if ((rival_is_weak(loop) && !rival_is_weak(c)) || wait->depth > loop->depth) {
@@ -297,7 +294,8 @@ static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
     const struct finder_candidate *loop = finder_loop(f);
     if (c == loop) {
         f->doubt_streak++;
-        if (f->doubt_streak >= RETURN_STREAK) {
+        if (f->doubt_streak >= RETURN_STREAK ||
+            (f->narrow_doubt && now_ns - f->doubt_ns >= RETURN_NS)) {
             believe(f, c, now_ns);
         }
         return;
@@ -308,10 +306,13 @@ static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
         if (has_succeeded(c, loop, now_ns)) {
             believe(f, c, now_ns);
         }
+    } else if (rivals_overlap(c, loop)) {
+        judge_overlapping(f, c, now_ns);
     } else if (rivals_are_peers(c, loop)) {
         judge_peer(f, c, now_ns);
     } else if (wait->depth > loop->depth) {
         f->doubt_streak = 0;
+        f->narrow_doubt = false;
         if (c->handlers) {
             believe(f, &f->candidates[f->believed - 1], now_ns);
         } else if (qualifies(f, c, now_ns) && !rival_is_contested(c, loop)) {
@@ -348,8 +349,7 @@ static bool qualifies_first(const struct loop_finder *f, const struct finder_can
     if (c->waits < FINDER_QUALIFIES || f->allowed != NULL) {
         return c->waits >= FINDER_QUALIFIES;
     }
-    return rival_is_weak(c) ? idles_mostly(c, now_ns)
-                            : c->waited_ns >= FIRST_WAITS_NS || c->waits >= FIRST_OFTEN;
+    return rival_is_weak(c) ? idles_mostly(c, now_ns) : waits_for_long(c);
 }
 
 static enum finder_verdict judge_blocking(struct loop_finder *f, struct finder_candidate *c,
@@ -388,32 +388,6 @@ static enum finder_verdict judge_turn(struct loop_finder *f, const struct finder
     return turn ? FINDER_TURN : FINDER_PART;
 }
 
-/* Counts a wait of c at `depth`. A modal loop may have been believed before the loop around it, so
- * c's depth becomes that of the outer loop once c waits there often enough. */
-static void count_wait(struct finder_candidate *c, uint64_t depth) {
-    c->latest_depth = depth;
-    c->all_waits++;
-    c->waits += depth == c->depth;
-    if (depth <= c->depth) {
-        return;
-    }
-    c->outer_waits = depth == c->outer_depth ? c->outer_waits + 1 : 1;
-    c->outer_depth = depth;
-    if (c->outer_waits >= FINDER_QUALIFIES) {
-        c->depth = depth;
-        c->waits = c->outer_waits;
-    }
-}
-
-/* Keeps the object of c's latest wait, and what is known of its file. */
-static void keep_object(struct finder_candidate *c, const struct finder_object *object) {
-    uint64_t file = c->object.lowest == object->lowest ? c->object.file : 0;
-    if (!object->unread) {
-        c->object = *object;
-        c->object.file = object->file != 0 ? object->file : file;
-    }
-}
-
 enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait *wait,
                                  uint64_t now_ns) {
     f->open = 0;
@@ -430,9 +404,10 @@ enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait
     if (c->all_waits == 0) {
         c->first_ns = c->span_ns = now_ns;
     }
-    keep_object(c, &wait->object);
+    finder_keep_object(c, &wait->object);
+    finder_count_core(c, &wait->object);
     look_for_calm(c, now_ns);
-    count_wait(c, wait->depth);
+    finder_count_wait(c, wait->depth);
     enum finder_verdict verdict = judge_blocking(f, c, wait, now_ns);
     c->latest_ns = now_ns;
     if (c == finder_loop(f) && f->news == FINDER_NOTHING_NEW) {
@@ -530,7 +505,9 @@ static struct finder_candidate *successor_at_end(struct loop_finder *f) {
 void finder_finish(struct loop_finder *f, uint64_t now_ns) {
     finder_end(f, now_ns);
     bool sure = f->believed != 0 && !f->doubt;
-    struct finder_candidate *found = sure ? successor_at_end(f) : best_at_end(f, now_ns);
+    struct finder_candidate *found = f->doubt && f->narrow_doubt ? &f->candidates[f->believed - 1]
+                                     : sure                      ? successor_at_end(f)
+                                                                 : best_at_end(f, now_ns);
     if (found != NULL) {
         believe(f, found, now_ns);
     }

@@ -13,6 +13,7 @@
  *     same place, deeper, other object       part of the turn: a nested loop for one reply
  *     same place and depth, other set        part of the turn, once it is known which of both is
  *                                            the loop (finder_rivals.h); doubt until then
+ *     same place, narrower set               not known: see below
  *     any other place                        part of the turn
  *
  * Belief changes. A wait that is shallower than the believed loop raises doubt, until one of the
@@ -29,6 +30,13 @@
  * turn. A loop on descriptors may ask a worker in each of its turns, and wait for the reply on a
  * condition variable, so that neither outlasts the other; it is then believed unless its waits are
  * short.
+ *
+ * A set is narrower than the loop's if it shares descriptors with it, but lacks one that the loop
+ * waits for always (finder_candidate.core) and that is still open. A handler waits so for its own
+ * reply beside a wake-up pipe, and so does a loop that does not read from one of its clients for a
+ * while; their waits tell nothing of which it is. If the loop comes back before a stall could have
+ * been between its waits, both mean the same; else finder_idle gives the time as unknown. Waits on
+ * a larger set are the loop's: it could not sleep there while one of its own events waits.
  *
  * Pure: no OS, no globals, no allocation. Used by one thread at a time, for one watched thread.
  * Times are ns of one monotonic clock and never fall. */
@@ -67,6 +75,7 @@ struct finder_object {
      * other file has; 0 = not known. */
     uint32_t lowest;
     bool unread; /* the set could not be read, and has all descriptors */
+    bool folded; /* the set has a descriptor of FINDER_SET_WORDS * 64 or more */
     uint64_t file;
 };
 
@@ -96,17 +105,24 @@ enum finder_news {
  * begin = end, the interval stands for turns that did not wait. */
 struct finder_interval {
     uint64_t begin_ns, end_ns;
+    bool unknown; /* it is not known whether the loop was idle or in a turn */
 };
 
 struct finder_candidate {
     uint64_t place;
     struct finder_object object; /* the object of the latest wait */
+    /* core: the descriptors, except closed ones, of the first wait and of any CORE_WAITS (see
+     * finder_object.c) waits in a row; recent: those of all of the latest recent_waits waits */
+    uint64_t core[FINDER_SET_WORDS], recent[FINDER_SET_WORDS];
+    uint32_t recent_waits;
     uint64_t depth;
     uint64_t latest_depth; /* depth of the latest wait that blocked */
     uint64_t waits;        /* number of blocking waits at `depth` */
     uint64_t all_waits;    /* number of blocking waits at any depth */
-    uint64_t outer_depth;  /* a depth shallower than `depth`, at which the candidate waited
-                              outer_waits times in a row */
+    uint32_t depths; /* number of other candidates for the object at the place, at other depths */
+    uint64_t depth_changes; /* number of waits at another depth than the wait before */
+    uint64_t outer_depth;   /* a depth shallower than `depth`, at which the candidate waited
+                               outer_waits times in a row */
     uint64_t outer_waits;
     uint64_t returns; /* number of times that the believed loop waited between two waits of the
                          candidate */
@@ -128,8 +144,9 @@ struct finder_candidate {
     bool handlers;    /* the candidate's waits, though shallower than the believed loop's, are a
                          handler's (rival_is_handlers) */
     bool calm;        /* in some span the candidate idled for three quarters of the time */
-    bool trusted;     /* the candidate was believed before */
-    bool refused;     /* the candidate's place is not allowed for a loop */
+    uint64_t trusted_ns; /* time at which the candidate was believed for the first time */
+    bool trusted;        /* the candidate was believed before */
+    bool refused;        /* the candidate's place is not allowed for a loop */
 };
 
 struct finder_run {
@@ -150,14 +167,20 @@ struct loop_finder {
     uint64_t resolved_ns;  /* time at which the loop's last wait before any doubt ended */
     uint64_t doubt_streak; /* number of waits of the believed loop since a shallower wait */
     bool doubt;
+    bool narrow_doubt; /* the doubt is due to waits on narrower sets alone */
     uint64_t doubt_ns; /* time since which the loop is in doubt */
     uint32_t open;     /* index of the candidate whose wait continues, + 1; 0 = none */
     enum finder_news news;
     uint64_t
         from_ns; /* time from which on finder_idle gives waits, as of the latest FINDER_FOUND */
+    uint64_t found_ns; /* time of the latest FINDER_FOUND */
     enum rec_past past;
     bool (*allowed)(void *ctx, uint64_t place);
     void *allowed_ctx;
+    /* Is the watched process's descriptor open? The caller may set it after finder_init; NULL =
+     * not known, and no set is narrower than another. */
+    bool (*is_open)(void *ctx, uint32_t descriptor);
+    void *open_ctx;
 };
 
 /* Initialises a finder that knows nothing. threshold_ns: ns of the shortest stall that is of
@@ -188,8 +211,9 @@ void finder_forget_conditions(struct loop_finder *f);
  * FINDER_NOTHING_NEW. */
 enum finder_news finder_take_news(struct loop_finder *f);
 
-/* After FINDER_FOUND: sets out to the times in which the loop was idle since *from_ns, oldest
- * first, up to the start of the current wait; if there are more than `max`, to the newest. Returns
+/* After FINDER_FOUND: sets out to the times in which the loop was idle, or in which that is not
+ * known, since *from_ns, oldest first, up to the start of the current wait; if there are more than
+ * `max`, to the newest. Returns
  * their number. *from_ns: time since which the log is complete; with REC_PAST_ANEW 0, unless the
  * log was too long. */
 uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, uint32_t max,
@@ -216,8 +240,15 @@ bool finder_wants_file(const struct loop_finder *f, const struct finder_object *
  * signals? */
 bool finder_same_object(const struct finder_object *a, const struct finder_object *b);
 
+/* Is the wait's set, which shares descriptors with c's, narrower than c's (see above)? */
+bool finder_is_narrower(const struct loop_finder *f, const struct finder_candidate *c,
+                        const struct finder_object *object);
+/* Counts a wait on the set for c's core. */
+void finder_count_core(struct finder_candidate *c, const struct finder_object *object);
+
 /* Adds a descriptor to an object's set. */
 static inline void finder_set_add(struct finder_object *object, uint32_t descriptor) {
+    object->folded = object->folded || descriptor >= FINDER_SET_WORDS * 64;
     object->set[descriptor / 64 % FINDER_SET_WORDS] |= UINT64_C(1) << descriptor % 64;
 }
 

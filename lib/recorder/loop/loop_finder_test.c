@@ -87,7 +87,8 @@ static enum finder_verdict wait_for(struct driver *d, uint64_t busy_ms, uint64_t
     }
     if (d->verdict == FINDER_IDLE && finder_loop(&d->finder) != NULL && !d->finder.doubt &&
         d->idle_count < 512) {
-        d->idle[d->idle_count++] = (struct finder_interval){d->now - wait_ms * MS, d->now};
+        d->idle[d->idle_count++] =
+            (struct finder_interval){.begin_ns = d->now - wait_ms * MS, .end_ns = d->now};
     }
     return d->verdict;
 }
@@ -342,6 +343,126 @@ static void peers_that_wait_as_long_as_each_other_are_in_doubt_until_the_end(voi
     take_news(&d);
     assert_true(d.finder.doubt);
     assert_true(d.now - d.idle[d.idle_count - 1].end_ns > 5000 * MS);
+}
+
+/* Descriptors 90 and more are closed. */
+static bool is_below_90(void *ctx, uint32_t descriptor) {
+    (void)ctx;
+    return descriptor < 90;
+}
+
+static struct driver driver_that_asks(void) {
+    struct driver d = driver();
+    d.finder.is_open = is_below_90;
+    return d;
+}
+
+/* Returns the ms of which it was told that it is not known whether the loop was idle, and sets
+ * *stalls to the number of stalls between two intervals. */
+static uint64_t unknown_ms(const struct driver *d, unsigned *stalls) {
+    uint64_t ms = 0;
+    *stalls = 0;
+    for (uint32_t i = 0; i < d->idle_count; i++) {
+        ms += d->idle[i].unknown ? (d->idle[i].end_ns - d->idle[i].begin_ns) / MS : 0;
+        *stalls += i > 0 && d->idle[i].begin_ns >= d->idle[i - 1].end_ns + THRESHOLD;
+    }
+    return ms;
+}
+
+/* Makes 60 turns, each with a handler's short wait for a reply, or with none; in two of them it
+ * waits ten times as long, at a greater depth if `deeper`. */
+static struct driver overlapping_turns(struct finder_object own, bool quiet, bool deeper) {
+    struct driver d = driver_that_asks();
+    for (unsigned i = 0; i < 60; i++) {
+        wait_for(&d, 1, LOOP, SHALLOW, set_of(3, 4, 0), 60);
+        bool stalls = i == 20 || i == 40;
+        for (unsigned k = 0; k < (stalls ? 10 : quiet ? 0 : 1); k++) {
+            wait_for(&d, 1, LOOP, deeper ? DEEP : SHALLOW, own, stalls ? 200 : 3);
+        }
+    }
+    finder_finish(&d.finder, d.now);
+    take_news(&d);
+    return d;
+}
+
+/* The handler waits beside the loop's wake-up pipe 3, at the place of all waits of an interpreter.
+ */
+static void time_of_waits_that_may_be_a_handlers_is_unknown(void **state) {
+    (void)state;
+    const struct finder_object own[] = {set_of(3, 5, 0), set_of(3, 3, 0), set_of(4, 4, 0)};
+    for (unsigned i = 0; i < 12; i++) {
+        struct driver d = overlapping_turns(own[i % 3], i / 3 % 2 == 0, i / 6 == 0);
+        unsigned told;
+        uint64_t ms = unknown_ms(&d, &told);
+        assert_int_equal(told, 0);
+        assert_true(ms >= 4000 && ms <= 4050);
+        assert_false(d.finder.doubt);
+    }
+}
+
+static void set_that_lost_a_closed_descriptor_is_the_loops(void **state) {
+    (void)state;
+    struct driver d = driver_that_asks();
+    for (uint32_t i = 0; i < 30; i++) {
+        wait_for(&d, 1, LOOP, SHALLOW, set_of(3, 90 + i, 0), 300);
+        wait_for(&d, 1, LOOP, SHALLOW, set_of(3, 3, 0), 300);
+    }
+    assert_int_equal(d.doubts, 0);
+    assert_int_equal(d.verdict, FINDER_IDLE);
+}
+
+static void set_that_gains_a_descriptor_for_a_while_is_the_loops(void **state) {
+    (void)state;
+    struct driver d = driver_that_asks();
+    waits(&d, 4, LOOP, SHALLOW, set_of(3, 4, 0));
+    for (uint32_t i = 0; i < 30; i++) {
+        struct finder_object more = set_of(3, 4, 0);
+        finder_set_add(&more, 5);
+        wait_for(&d, 1, LOOP, SHALLOW, i % 3 == 0 ? more : set_of(3, 4, 0), 300);
+        assert_int_equal(d.verdict, FINDER_IDLE);
+    }
+    assert_int_equal(d.doubts, 0);
+}
+
+/* What the loop waits for since long, it waits for always. */
+static void descriptor_of_many_waits_belongs_to_the_core(void **state) {
+    (void)state;
+    struct driver d = driver_that_asks();
+    waits(&d, 4, LOOP, SHALLOW, set_of(3, 3, 0));
+    waits(&d, 40, LOOP, SHALLOW, set_of(3, 4, 0));
+    wait_for(&d, 1, LOOP, SHALLOW, set_of(3, 5, 0), 900);
+    assert_int_equal(d.doubts, 1);
+}
+
+/* Work between a loop's wait and one that is not known is judged as it would be without the latter.
+ */
+static void stall_beside_unknown_time_is_found(void **state) {
+    (void)state;
+    struct driver d = driver_that_asks();
+    waits(&d, 9, LOOP, SHALLOW, set_of(3, 4, 0));
+    wait_for(&d, 600, LOOP, SHALLOW, set_of(3, 5, 0), 400);
+    wait_for(&d, 700, LOOP, SHALLOW, set_of(3, 4, 0), 30);
+    finder_finish(&d.finder, d.now);
+    take_news(&d);
+    unsigned told;
+    assert_int_equal(unknown_ms(&d, &told), 400);
+    assert_int_equal(told, 2);
+}
+
+static void other_set_that_stays_is_a_loop_that_follows(void **state) {
+    (void)state;
+    struct driver d = driver_that_asks();
+    waits(&d, 9, LOOP, SHALLOW, set_of(3, 4, 0));
+    for (unsigned i = 0; i < 20; i++) {
+        wait_for(&d, 1, LOOP, SHALLOW, set_of(3, 5, 0), 200);
+    }
+    unsigned told;
+    assert_false(d.finder.doubt);
+    assert_int_equal(unknown_ms(&d, &told), 0);
+    /* It was none: the loop comes back, and what was told is taken back. */
+    waits(&d, 9, LOOP, SHALLOW, set_of(3, 4, 0));
+    assert_true(unknown_ms(&d, &told) >= 4000);
+    assert_int_equal(told, 0);
 }
 
 /* A thread that is watched by samples. */
@@ -751,6 +872,12 @@ int main(void) {
         cmocka_unit_test(other_descriptors_each_turn_never_make_a_stall),
         cmocka_unit_test(wait_for_other_descriptors_by_the_loops_call_is_part_of_the_turn),
         cmocka_unit_test(peers_that_wait_as_long_as_each_other_are_in_doubt_until_the_end),
+        cmocka_unit_test(time_of_waits_that_may_be_a_handlers_is_unknown),
+        cmocka_unit_test(set_that_lost_a_closed_descriptor_is_the_loops),
+        cmocka_unit_test(set_that_gains_a_descriptor_for_a_while_is_the_loops),
+        cmocka_unit_test(descriptor_of_many_waits_belongs_to_the_core),
+        cmocka_unit_test(stall_beside_unknown_time_is_found),
+        cmocka_unit_test(other_set_that_stays_is_a_loop_that_follows),
         cmocka_unit_test(one_long_wait_that_is_told_as_several_is_no_other_loop),
         cmocka_unit_test(shallower_wait_after_each_of_the_loops_does_not_replace_it),
         cmocka_unit_test(handler_that_polls_does_not_replace_the_loop),

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "linux/place_linux.h"
@@ -109,7 +110,8 @@ static void tell_found(struct thread_watch *w, uint64_t now, bool waits) {
     events[n++] = (struct rec_event){
         .kind = REC_EVENT_ATTRIBUTE, .at_ns = now, .value = past, .mark_ns = from};
     for (uint32_t i = 0; i < count; i++) {
-        events[n++] = (struct rec_event){.kind = REC_EVENT_PAST_IDLE,
+        events[n++] = (struct rec_event){.kind = idle[i].unknown ? REC_EVENT_PAST_UNKNOWN
+                                                                 : REC_EVENT_PAST_IDLE,
                                          .at_ns = now,
                                          .value = idle[i].begin_ns,
                                          .mark_ns = idle[i].end_ns};
@@ -212,10 +214,24 @@ void preload_wait_ends(struct thread_watch *w) {
 
 /* ---- begin and end ---- */
 
+/* Implements loop_finder.is_open for the calling thread's watch. errno is kept. */
+static bool is_descriptor_open(void *watch, uint32_t descriptor) {
+    const struct thread_watch *w = watch;
+    struct stat sb;
+    int saved_errno = errno;
+    preload_call_begins(w);
+    bool open = fstat((int)descriptor, &sb) == 0 || errno != EBADF;
+    preload_call_ends(w);
+    errno = saved_errno;
+    return open;
+}
+
 void preload_watch_begin(struct thread_watch *w, const struct preload_config *config,
                          const char *program) {
     finder_init(&w->finder, preload_threshold_ns(config), *config->names ? place_is_named : NULL,
                 w);
+    w->finder.is_open = is_descriptor_open;
+    w->finder.open_ctx = w;
     w->config = config;
     w->program = program;
     w->shared = (struct monitor_thread){0};

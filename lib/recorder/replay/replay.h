@@ -29,6 +29,7 @@
  *     at MS attribute PAST AGO the loop is known, since AGO ms before: anew, continues or given-up
  *                              as in core.h
  *     at MS past-idle FROM TO  after it: the loop was idle from FROM ms before to TO ms before
+ *     at MS past-unknown FROM TO  after it: it is not known whether it was idle then
  *     at MS attributed HOLD    after that: the dumps found are not written for HOLD ms
  *     at MS suspend LENGTH     the process does not run for LENGTH ms
  *     at MS stop               the end; without it the recorder stops at the last event

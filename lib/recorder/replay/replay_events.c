@@ -256,16 +256,25 @@ static bool on_attribute(struct replay *r, struct replay_words *w) {
     return true;
 }
 
-static bool on_past_idle(struct replay *r, struct replay_words *w) {
-    struct rec_event event = {.kind = REC_EVENT_PAST_IDLE};
+static bool read_past(struct replay *r, struct replay_words *w, enum rec_event_kind kind) {
+    struct rec_event event = {.kind = kind};
     if (!read_ago(r, w, &event.value) || !read_ago(r, w, &event.mark_ns)) {
         return false;
     }
     if (event.mark_ns < event.value) {
-        return replay_fail(r, "'past-idle' needs a begin and an end");
+        return replay_fail(r, "'%s' needs a begin and an end",
+                           kind == REC_EVENT_PAST_IDLE ? "past-idle" : "past-unknown");
     }
     replay_to_core(r, event);
     return true;
+}
+
+static bool on_past_idle(struct replay *r, struct replay_words *w) {
+    return read_past(r, w, REC_EVENT_PAST_IDLE);
+}
+
+static bool on_past_unknown(struct replay *r, struct replay_words *w) {
+    return read_past(r, w, REC_EVENT_PAST_UNKNOWN);
 }
 
 static bool on_attributed(struct replay *r, struct replay_words *w) {
@@ -310,6 +319,7 @@ bool replay_do_event(struct replay *r, const char *event, struct replay_words *w
                   {"doubt", on_doubt, true},
                   {"attribute", on_attribute, true},
                   {"past-idle", on_past_idle, true},
+                  {"past-unknown", on_past_unknown, true},
                   {"attributed", on_attributed, true},
                   {"stop", on_stop, false}};
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {

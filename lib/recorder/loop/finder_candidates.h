@@ -1,0 +1,22 @@
+/* The candidates of a finder, and which wait is of which. The rules are those of loop_finder.h. */
+#ifndef STALLREC_FINDER_CANDIDATES_H
+#define STALLREC_FINDER_CANDIDATES_H
+
+#include "loop/loop_finder.h"
+
+/* Returns the candidate that the wait is of, the believed one first; NULL: there is none. */
+struct finder_candidate *finder_match(struct loop_finder *f, const struct finder_wait *wait);
+
+/* Adds a candidate for the wait; in a full table it replaces the candidate whose latest wait is the
+ * oldest, but never the believed one. */
+struct finder_candidate *finder_add_candidate(struct loop_finder *f,
+                                              const struct finder_wait *wait);
+
+/* Counts a blocking wait of c at `depth`. A modal loop may have been believed before the loop
+ * around it, so c's depth becomes that of the outer loop once c waits there often enough. */
+void finder_count_wait(struct finder_candidate *c, uint64_t depth);
+
+/* Keeps the object of c's latest wait, and what is known of its file. */
+void finder_keep_object(struct finder_candidate *c, const struct finder_object *object);
+
+#endif

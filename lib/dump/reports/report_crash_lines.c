@@ -64,6 +64,10 @@ bool crash_heading(struct span line, struct crash_heading *out) {
         out->name = line.p;
     } else if (line.p < line.end && *line.p == ':') { /* "Thread 3::" of macOS */
         out->name = line.p + 1;
+    } else if (out->crashed) { /* "Thread 3 Crashed: Uploads" */
+        const struct span rest = line_trim(line);
+        const bool frame = rest.p < rest.end && *rest.p >= '0' && *rest.p <= '9';
+        out->name = frame || rest.p == rest.end ? NULL : rest.p;
     }
     return true;
 }

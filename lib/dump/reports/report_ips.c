@@ -38,8 +38,7 @@ static void read_body_head(struct report *r, const json_t *body) {
     r->id = report_member(r, body, "incident");
     r->time = report_time(r, capture);
     r->user = report_member(r, body, "crashReporterKey");
-    r->app_id = either(report_member(r, bundle, "CFBundleIdentifier"),
-                       report_member(r, body, "coalitionName"));
+    r->app_id = report_member(r, bundle, "CFBundleIdentifier");
     r->app_version = report_member(r, bundle, "CFBundleShortVersionString");
     r->app_build = report_member(r, bundle, "CFBundleVersion");
     r->model = report_member(r, body, "modelCode");
@@ -53,6 +52,18 @@ static void read_body_head(struct report *r, const json_t *body) {
     if (path) {
         report_executable(r, path);
     }
+}
+
+/* Sets the app's id of a report that has no bundle id: to the coalition's, which on devices is that
+ * of the app or daemon, else to the process's name. On a Mac the coalition is that of the app by
+ * which a program was started, such as the terminal. */
+static void choose_app_id(struct report *r, const json_t *body) {
+    const char *responsible = json_string_value(json_object_get(body, "responsibleProc"));
+    const bool other = responsible && r->process && strcmp(responsible, r->process) != 0;
+    if (!r->app_id && !other && !(r->os && strncmp(r->os, "macOS", 5) == 0)) {
+        r->app_id = report_member(r, body, "coalitionName");
+    }
+    r->app_id = either(r->app_id, r->process);
 }
 
 /* ---- images and stacks ---- */
@@ -257,6 +268,7 @@ static enum st fill_json(struct report *r, const json_t *header, const json_t *b
     }
     read_body_head(r, body);
     ips_read_header(r, header);
+    choose_app_id(r, body);
     ips_read_images(r, json_object_get(body, "usedImages"));
     read_cause(r, body, bug_type);
     return ips_read_threads(r, body);

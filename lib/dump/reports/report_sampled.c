@@ -536,6 +536,11 @@ static enum st sampled_fill(struct sampling *t) {
         t->blank = !*t->line;
     }
     report_end_image_lines(r, &t->images);
+    if (t->place != IN_HEAVIEST && t->place != IN_PROCESS) {
+        report_lack_count(r, crash_images_add(&t->named, r, true),
+                          "image that \"Binary Images\" leaves out",
+                          "images that \"Binary Images\" leaves out");
+    }
     if (t->place == IN_HEAVIEST && end_section_threads(t) == ST_OK) {
         (void)crash_images_add(&t->named, r, false);
         report_lack(r, "all but the main thread's heaviest stack: the text ends behind it");
@@ -544,6 +549,7 @@ static enum st sampled_fill(struct sampling *t) {
         return err_nomem(r->e);
     }
     r->process = t->command && !t->of_another ? t->command : r->process;
+    r->app_id = r->app_id ? r->app_id : r->process; /* a daemon's report has no bundle id */
     complete_executable(t);
     tell_choice(t);
     report_lack_count(r, t->unread, "line within its call trees that could not be read",

@@ -115,7 +115,7 @@ static void an_object_of_a_log_is_a_report(void **state) {
 static void text_between_tags_is_a_report(void **state) {
     static const char *const feeds[] = {"\n", "<br>", "<br/>\n"};
     (void)state;
-    for (size_t i = 0; i < sizeof feeds / sizeof *feeds - 1; i++) {
+    for (size_t i = 0; i < sizeof feeds / sizeof *feeds; i++) {
         struct strbuf text = {0};
         strbuf_addstr(&text, "<html><body><p>\"x\"</p><pre class=\"t\"><span>");
         add_as(&text, CRASH, "&quot;", feeds[i], "&lt;");

@@ -10,11 +10,11 @@
 /* ---- tags of HTML ---- */
 
 /* The elements whose text may be a report. */
-static const char *const holders[] = {"pre", "code", "textarea", "td"};
+static const char *const holders[] = {"pre", "code", "textarea", "td", "div", "p"};
 
 /* The other elements whose tags may stand within such a text. Other words in angle brackets, such
  * as "<redacted>" and UUIDs, are part of the text. */
-static const char *const inner[] = {"br", "wbr", "span", "font", "div", "p", "strong", "em"};
+static const char *const inner[] = {"br", "wbr", "span", "font", "strong", "em"};
 
 enum { HOLDERS = sizeof holders / sizeof *holders, INNER = sizeof inner / sizeof *inner };
 
@@ -82,7 +82,8 @@ static enum line_value_end read_tagged(size_t tag, struct span *text, bool whole
         if (t.end && t.name == holders[tag]) {
             return LINE_VALUE_WHOLE;
         }
-        if (strcmp(t.name, "br") == 0) {
+        /* a line feed behind <br> is there for readers of the page's source */
+        if (strcmp(t.name, "br") == 0 && !(text->p < text->end && *text->p == '\n')) {
             strbuf_addc(out, '\n');
         }
     }

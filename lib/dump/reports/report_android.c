@@ -475,9 +475,8 @@ static enum st android_take_line(struct android *t) {
     }
     if (t->r->threads.len == 0) {
         read_preface(t);
-    } else {
-        t->stray += android_is_frame(t->line);
     }
+    t->stray += android_is_frame(t->line);
     return ST_OK;
 }
 

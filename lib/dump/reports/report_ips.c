@@ -311,12 +311,30 @@ struct ips {
     json_t *header, *root;
 };
 
+/* Sets the kind of a text without an event, whose samples count as a hang, to that of the first
+ * line. */
+static void read_resource(struct report *r, const json_t *header) {
+    const int64_t type = bug_type_of(header, NULL);
+    if (r->reason || strcmp(r->kind, "hang") != 0) {
+        return;
+    }
+    if (type == 202 || type == 142) { /* cpu_resource, and the processor's wakeups */
+        r->kind = "cpu";
+    } else if (type == 145) {
+        r->kind = "disk-write";
+    } else {
+        return;
+    }
+    report_lack(r, "its event: the lines that describe it are missing");
+}
+
 static enum st ips_fill(struct report *r, const struct ips *ips) {
     if (ips->root) {
         return fill_json(r, ips->header, ips->root);
     }
     enum st st = report_is_sampled(ips->body) ? report_fill_sampled(r, ips->body)
                                               : report_fill_crash(r, ips->body);
+    read_resource(r, ips->header);
     report_own_uuid(r, report_member(r, ips->header, "slice_uuid"));
     const char *version = report_member(r, ips->header, "app_version");
     if (version) { /* it is not known which of the two numbers is the build */

@@ -120,6 +120,78 @@ static void a_report_of_kscrash_without_its_crash_says_so(void **state) {
     release_converted(&c);
 }
 
+#define SAMPLED(event)                                                                             \
+    "Date/Time:        2026-11-20 10:12:44.120 +0100\nOS Version:       macOS 12.7 (21H1)\n" event \
+    "Steps:            18\n\nProcess:          Shop [301]\nPath:             /x/Shop.app/Shop\n"   \
+    "  Thread 0x2ca9e    18 samples (1-18)\n"                                                      \
+    "  18  static App.$main() + 35 (App.swift:31,1 in Shop + 4112) [0x100001010]\n"                \
+    "    18  f + 9 (App.swift in Shop + 4128) [0x100001020]\n"                                     \
+    "      18  g (Shop + 4144) [0x100001030]\n"
+
+static void a_sampled_frame_may_have_a_source_line(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(SAMPLED("Event:            hang\n"));
+    const struct dump *d = only_dump(&c);
+    const struct dump_name *name = dump_name_at(d, 0x100001010);
+    assert_string_equal(name->symbol, "static App.$main()");
+    assert_string_equal(name->file, "App.swift");
+    assert_int_equal(name->line, 31);
+    assert_int_equal(name->offset, 35);
+    name = dump_name_at(d, 0x100001020);
+    assert_string_equal(name->symbol, "f");
+    assert_null(name->file);
+    assert_int_equal(d->image_count, 1);
+    assert_string_equal(d->images[0].name, "Shop");
+    assert_int_equal(d->images[0].load, 0x100000000);
+    release_converted(&c);
+}
+
+static void the_first_line_of_an_ips_tells_the_kind_of_a_text_without_event(void **state) {
+    static const char *const types[][2] = {{"145", "disk-write"}, {"142", "cpu"}, {"298", "hang"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text, "{\"bug_type\":\"%s\",\"name\":\"Shop\"}\n" SAMPLED(""), types[i][0]);
+        struct converted c = convert_text_of(strbuf_cstr(&text));
+        const struct dump *d = only_dump(&c);
+        assert_string_equal(d->stall.kind, types[i][1]);
+        assert_int_equal(strstr(d->lack, "its event: ") != NULL, i < 2);
+        release_converted(&c);
+        strbuf_release(&text);
+    }
+}
+
+static void the_path_of_an_image_may_be_folded_at_a_hyphen(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "Process:   Crash-Tester [667]\nIdentifier:   com.example.shop\n\nThread 0:\n"
+        "0   Crash-Tester   0x0000000100000010 f + 16\n\nBinary Images:\n"
+        "0x100000000 - 0x10000ffff Crash-Tester arm64  <42fd0123456789ab0123456789ab8dfb>\n"
+        "/x/Crash-\nTester.app/\nCrash-Tester\n");
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->images[0].path, "/x/Crash-Tester.app/Crash-Tester");
+    assert_null(d->lack);
+    release_converted(&c);
+}
+
+static void frames_in_front_of_androids_threads_are_told(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "----- pid 4242 at 2026-11-20 09:12:44 -----\nCmd line: com.example.shop\n"
+        "  native: #01 pc 10  /system/lib64/libc.so (read+4)\n  at a.B.c(B.java:1)\n\n"
+        "\"main\" prio=5 tid=1 Native\n  at a.B.c(B.java:1)\n\n----- end 4242 -----\n");
+    assert_string_equal(only_dump(&c)->lack, "2 frames whose threads are not told");
+    release_converted(&c);
+}
+
+static void a_main_thread_without_samples_of_perf_is_told(void **state) {
+    (void)state;
+    struct converted c = convert_text_of("shop 7/8 1.0: 9 cycles: \n\t1 f (/x/shop)\n\n");
+    assert_string_equal(only_dump(&c)->lack,
+                        "its main thread, which has no sample: another one stands for it");
+    release_converted(&c);
+}
+
 int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
@@ -129,6 +201,11 @@ int main(void) {
         cmocka_unit_test(the_idle_task_of_perf_is_no_program),
         cmocka_unit_test(a_process_of_perf_is_called_as_its_last_program),
         cmocka_unit_test(an_event_of_sentry_without_an_id_is_read),
+        cmocka_unit_test(a_sampled_frame_may_have_a_source_line),
+        cmocka_unit_test(the_first_line_of_an_ips_tells_the_kind_of_a_text_without_event),
+        cmocka_unit_test(the_path_of_an_image_may_be_folded_at_a_hyphen),
+        cmocka_unit_test(frames_in_front_of_androids_threads_are_told),
+        cmocka_unit_test(a_main_thread_without_samples_of_perf_is_told),
         cmocka_unit_test(a_report_of_kscrash_without_its_crash_says_so),
     };
     return cmocka_run_group_tests_name("report_origin", tests, NULL, NULL);

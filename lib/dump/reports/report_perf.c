@@ -406,6 +406,9 @@ static enum st perf_add_threads(struct perf_process *p) {
     struct report *r = &p->report;
     name_process(p);
     const size_t main_thread = perf_main_thread(p);
+    if (p->pid >= 0 && !map_get(&p->threads, &p->pid, sizeof p->pid)) {
+        report_lack(r, "its main thread, which has no sample: another one stands for it");
+    }
     const struct perf_count **most = most_frequent(p);
     for (size_t i = 0; most && i < p->threads.count; i++) {
         struct report_thread thread = {.name = p->names.data[i]};

@@ -109,6 +109,38 @@ static void an_event_of_sentry_without_an_id_is_read(void **state) {
     release_converted(&c);
 }
 
+/* Sentry makes events of MetricKit's diagnostics. */
+static void a_diagnostic_in_an_event_keeps_its_kind(void **state) {
+    static const struct {
+        const char *type, *mechanism, *value, *kind;
+        int64_t duration_ms, cpu_ms, at_ms;
+    } rows[] = {
+        {"MXHangDiagnostic", "mx_hang_diagnostic", "MXHangDiagnostic hangDuration:20 sec", "hang",
+         20000, -1, -1},
+        {"MXHangDiagnostic", "x", "MXHangDiagnostic hangDuration:350 ms", "hang", 350, -1, -1},
+        {"MXCPUException", "mx_cpu_exception",
+         "MXCPUException totalCPUTime:1.5 min totalSampledTime:3 min", "cpu", -1, 90000, -1},
+        {"MXDiskWriteException", "mx_disk_write_exception",
+         "MXDiskWriteException totalWritesCaused:2 GB", "disk-write", -1, -1, -1},
+        {"App Hanging", "AppHang", "App hang detected: 3.2 sec", "hang", -1, -1, 3200}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct strbuf json = {0};
+        strbuf_addf(&json,
+                    "{'event_id':'a','exception':{'values':[{'type':'%s','value':'%s',"
+                    "'mechanism':{'type':'%s'},'stacktrace':{'frames':[{'function':'f'}]}}]}}",
+                    rows[i].type, rows[i].value, rows[i].mechanism);
+        struct converted c = convert_json_of(strbuf_cstr(&json));
+        const struct dump *d = only_dump(&c);
+        assert_string_equal(d->stall.kind, rows[i].kind);
+        assert_int_equal(d->stall.duration_ms, rows[i].duration_ms);
+        assert_int_equal(d->stall.cpu_ms, rows[i].cpu_ms);
+        assert_int_equal(d->stall.at_ms, rows[i].at_ms);
+        release_converted(&c);
+        strbuf_release(&json);
+    }
+}
+
 static void a_report_of_kscrash_without_its_crash_says_so(void **state) {
     (void)state;
     struct converted c = convert_json_of(
@@ -201,6 +233,7 @@ int main(void) {
         cmocka_unit_test(the_idle_task_of_perf_is_no_program),
         cmocka_unit_test(a_process_of_perf_is_called_as_its_last_program),
         cmocka_unit_test(an_event_of_sentry_without_an_id_is_read),
+        cmocka_unit_test(a_diagnostic_in_an_event_keeps_its_kind),
         cmocka_unit_test(a_sampled_frame_may_have_a_source_line),
         cmocka_unit_test(the_first_line_of_an_ips_tells_the_kind_of_a_text_without_event),
         cmocka_unit_test(the_path_of_an_image_may_be_folded_at_a_hyphen),

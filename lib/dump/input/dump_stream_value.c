@@ -26,7 +26,7 @@ bool stream_begins_report(const struct dump_stream *s, struct span text) {
  * *end becomes the offset behind the value. */
 static enum line_value_end read_at(struct dump_stream *s, const struct line_value *v,
                                    size_t line_end, struct strbuf *out, size_t *end) {
-    const bool lines = v->kind == LINE_CELL || v->kind == LINE_TAGGED;
+    const bool lines = v->kind != LINE_STRING && v->kind != LINE_OBJECT;
     size_t from = (size_t)(v->begin - s->text.data);
     const size_t begin = from;
     strbuf_clear(out);

@@ -125,6 +125,28 @@ static void text_between_tags_is_a_report(void **state) {
     }
 }
 
+/* Lines of quoted-printable are cut at any place, and a mail may have several parts. */
+static void a_mail_in_quoted_printable_is_a_report(void **state) {
+    struct strbuf text = {0};
+    (void)state;
+    strbuf_addstr(&text, "Subject: x\ncontent-transfer-encoding: quoted-printable\n"
+                         "Content-Type: text/plain\n\n");
+    for (const char *p = CRASH; *p; p++) {
+        const char c[2] = {*p, 0};
+        strbuf_addstr(&text, *p == '=' ? "=3D" : *p == ' ' ? "=20=\n" : c);
+        strbuf_addstr(&text, p[0] == '0' ? "=\n" : "");
+    }
+    strbuf_addstr(&text, "--0000000000000abc\nContent-Type: text/html\n\n<p>x</p>\n");
+    struct seen seen = {0};
+    struct dump_stream *s;
+    assert_int_equal(dump_stream_open(&s, stream_file_of(text.data, text.len), "in", NULL), ST_OK);
+    stream_walk(s, false, note, &seen);
+    assert_string_equal(strchr(strbuf_cstr(&seen.documents), ':') + 1, CRASH "|");
+    dump_stream_close(s);
+    strbuf_release(&seen.documents);
+    strbuf_release(&text);
+}
+
 /* Other text in quotes, brackets and tags stays what it was: the report behind it is found. */
 static void other_values_are_passed_over(void **state) {
     static const char *const lines[] = {"a,\"b\",\"c \"\"d\"\"\"", "a,\"never ended",
@@ -150,6 +172,7 @@ int main(void) {
         cmocka_unit_test(a_string_of_a_log_is_a_report),
         cmocka_unit_test(an_object_of_a_log_is_a_report),
         cmocka_unit_test(text_between_tags_is_a_report),
+        cmocka_unit_test(a_mail_in_quoted_printable_is_a_report),
         cmocka_unit_test(other_values_are_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

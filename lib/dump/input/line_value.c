@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/utf8.h"
 #include "dump/json/token_private.h"
 #include "dump/reports/report_span_private.h"
@@ -90,6 +91,73 @@ static enum line_value_end read_tagged(size_t tag, struct span *text, bool whole
     return LINE_VALUE_OPEN;
 }
 
+/* ---- quoted-printable ---- */
+
+/* Is this the line of a mail's head, in any case, that says that the text is quoted-printable? */
+static bool says_printable(struct span line) {
+    static const char words[] = "content-transfer-encoding: quoted-printable";
+    const size_t len = sizeof words - 1;
+    bool equal = line_len(line) >= len;
+    for (size_t i = 0; i < len && equal; i++) {
+        const char c = line.p[i];
+        equal = (c >= 'A' && c <= 'Z' ? c | ' ' : c) == words[i];
+    }
+    return equal;
+}
+
+/* Is the line the one that separates the parts of a mail: "--", and letters or digits without a
+ * blank? */
+static bool is_boundary(struct span line) {
+    enum { LENGTH_MIN = 12 };
+    bool word = false;
+    line = line_trim(line);
+    if (line_len(line) < LENGTH_MIN || !line_has_head(line, "--")) {
+        return false;
+    }
+    for (const char *p = line.p; p < line.end; p++) {
+        if (*p <= ' ') {
+            return false;
+        }
+        word = word || token_is_digit(*p) || ((*p | ' ') >= 'a' && (*p | ' ') <= 'z');
+    }
+    return word;
+}
+
+/* Appends a line of quoted-printable without its end. Returns whether the line goes on in the next
+ * one, as '=' at its end says. */
+static bool add_printable(struct span line, struct strbuf *out) {
+    while (line.p < line.end && line_is_blank_at(line.end - 1)) {
+        line.end--;
+    }
+    const bool soft = line.p < line.end && line.end[-1] == '=';
+    line.end -= soft;
+    while (line.p < line.end) {
+        uint64_t c;
+        if (*line.p == '=' && line_len(line) > 2 && parse_hex(line.p + 1, 2, &c)) {
+            strbuf_addc(out, (char)c);
+            line.p += 3;
+        } else {
+            strbuf_addc(out, *line.p++);
+        }
+    }
+    return soft;
+}
+
+static enum line_value_end read_mailed(struct span *text, bool whole, struct strbuf *out) {
+    struct span rest = *text, line;
+    bool ended = false;
+    while (line_take(&rest, &line, &ended) && (ended || whole)) {
+        if (is_boundary(line)) {
+            return LINE_VALUE_WHOLE;
+        }
+        if (!add_printable(line, out) && ended) {
+            strbuf_addc(out, '\n');
+        }
+        text->p = rest.p;
+    }
+    return LINE_VALUE_OPEN;
+}
+
 /* ---- quotes ---- */
 
 static bool is_separator(char c) {
@@ -156,6 +224,10 @@ static enum line_value_end read_object(struct span *text, struct strbuf *out) {
 static bool opens(struct span line, const char *p, struct line_value *out) {
     const char before = p > line.p ? p[-1] : '\n';
     const char *const behind = p + 1;
+    if (p == line.p && says_printable(line)) {
+        *out = (struct line_value){LINE_MAILED, line.end, 0};
+        return true;
+    }
     if (*p == '"' && (before == '\n' || is_separator(before))) {
         *out = (struct line_value){LINE_CELL, behind, 0};
         return true;
@@ -180,7 +252,7 @@ static bool opens(struct span line, const char *p, struct line_value *out) {
 
 bool line_value_find(struct span line, const char *from, struct line_value *out) {
     for (const char *p = from; p < line.end; p++) {
-        if ((*p == '"' || *p == '{' || *p == '<') && opens(line, p, out)) {
+        if ((*p == '"' || *p == '{' || *p == '<' || p == line.p) && opens(line, p, out)) {
             return true;
         }
     }
@@ -196,6 +268,8 @@ enum line_value_end line_value_read(const struct line_value *v, struct span *tex
         return read_string(text, out);
     case LINE_OBJECT:
         return read_object(text, out);
+    case LINE_MAILED:
+        return read_mailed(text, whole, out);
     default:
         return read_tagged(v->tag, text, whole, out);
     }

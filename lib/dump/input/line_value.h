@@ -1,5 +1,5 @@
 /* Finds values in the lines of a text that may hold a whole report: cells of CSV, strings in
- * quotes, JSON objects between other words, and text between tags of HTML. */
+ * quotes, JSON objects between other words, text between tags of HTML, and the text of a mail. */
 #ifndef STALLKIT_DUMP_LINE_VALUE_H
 #define STALLKIT_DUMP_LINE_VALUE_H
 
@@ -16,6 +16,8 @@ enum line_value_kind {
     LINE_OBJECT, /* a JSON object within one line */
     LINE_TAGGED, /* the text behind <pre> or another tag of HTML, up to its end tag; line feeds may
                     be written as <br> */
+    LINE_MAILED, /* the text behind the line of a mail's head that says that the text is in
+                    quoted-printable (RFC 2045), up to the mail's next part */
 };
 
 struct line_value {

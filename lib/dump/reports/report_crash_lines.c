@@ -360,8 +360,13 @@ size_t crash_images_add(struct crash_images *images, struct report *r, bool list
         uint64_t load = image->load > 0 ? image->load : image->first / PAGE * PAGE;
         uint64_t size = (image->last - load) / PAGE * PAGE + PAGE;
         bool in_app = !r->process && report_is_app_place(image->name, load);
-        report_image(r, &(struct report_image){
-                            .name = image->name, .load = load, .size = size, .in_app = in_app});
+        struct report_image added = {
+            .name = image->name, .load = load, .size = size, .in_app = in_app};
+        const size_t len = strlen(image->name);
+        if (len > 2 && *image->name == '<') { /* spindump gives the UUID if the name is unknown */
+            (void)parse_uuid(image->name + 1, len - 2, &added.id);
+        }
+        report_image(r, &added);
     }
     return lacked;
 }

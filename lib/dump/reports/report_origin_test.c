@@ -1,4 +1,5 @@
 /* Tests of what a report is about: the app, the thread and the image of a frame. */
+#include "base/parse.h"
 #include "dump/reports/report_support_test.h"
 
 /* An .ips of a program without a bundle; %s: further members of its body. */
@@ -178,6 +179,30 @@ static void a_sampled_frame_may_have_a_source_line(void **state) {
     release_converted(&c);
 }
 
+static void images_that_frames_name_by_uuid_have_it(void **state) {
+    static const char id[] = "2C0AFA56-1233-3107-911D-9873BEA0C202";
+    (void)state;
+    struct converted c = convert_text_of(
+        "Date/Time:        2026-11-20 10:12:44.120 +0100\nOS Version:       macOS 12.7 (21H1)\n"
+        "Command:          Server\nPath:             UNKNOWN PATH\nEvent:            hang\n"
+        "Steps:            18\n\nProcess:          Server [301]\n"
+        "UUID:             2C0AFA56-1233-3107-911D-9873BEA0C202\n"
+        "  Thread 0x2ca9e    18 samples (1-18)\n"
+        "  18  ??? (<2C0AFA56-1233-3107-911D-9873BEA0C202> + 4910) [0x10369e32e]\n"
+        "    18  ??? (<B87012E0-CA14-37BD-AFD2-ED47ECE1D92D> + 16) [0x103ef0010]\n");
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->app.id, "Server");
+    assert_int_equal(d->image_count, 2);
+    const struct dump_image *image = &d->images[dump_image_at(d, 0x10369e32e)];
+    struct image_id own = {0};
+    assert_true(parse_uuid(id, strlen(id), &own));
+    assert_true(image_id_equal(&image->id, &own));
+    assert_string_equal(image->name, "Server");
+    image = &d->images[dump_image_at(d, 0x103ef0010)];
+    assert_false(image_id_is_zero(&image->id));
+    release_converted(&c);
+}
+
 static void the_first_line_of_an_ips_tells_the_kind_of_a_text_without_event(void **state) {
     static const char *const types[][2] = {{"145", "disk-write"}, {"142", "cpu"}, {"298", "hang"}};
     (void)state;
@@ -235,6 +260,7 @@ int main(void) {
         cmocka_unit_test(an_event_of_sentry_without_an_id_is_read),
         cmocka_unit_test(a_diagnostic_in_an_event_keeps_its_kind),
         cmocka_unit_test(a_sampled_frame_may_have_a_source_line),
+        cmocka_unit_test(images_that_frames_name_by_uuid_have_it),
         cmocka_unit_test(the_first_line_of_an_ips_tells_the_kind_of_a_text_without_event),
         cmocka_unit_test(the_path_of_an_image_may_be_folded_at_a_hyphen),
         cmocka_unit_test(frames_in_front_of_androids_threads_are_told),

@@ -233,6 +233,14 @@ static enum st end_section_threads(struct sampling *t) {
     return report_outline_end(t->r, &t->outline, t->states, t->steps);
 }
 
+/* Is the image's name, "<2C0AFA56-…>", the UUID of the process's executable? */
+static bool is_own_uuid(const struct sampling *t, struct span image) {
+    struct image_id own = {0}, id = {0};
+    return t->uuid && line_len(image) > 2 && *image.p == '<' &&
+           parse_uuid(t->uuid, strlen(t->uuid), &own) &&
+           parse_uuid(image.p + 1, line_len(image) - 2, &id) && image_id_equal(&own, &id);
+}
+
 /* Notes the image of a frame by its last parenthesis, in case the list of images lacks it, and
  * computes the executable's load address. */
 static void note_sampled_image(struct sampling *t, uint64_t address, const char *s, size_t len) {
@@ -246,7 +254,8 @@ static void note_sampled_image(struct sampling *t, uint64_t address, const char 
         parse_is(p.image.p, line_len(p.image), name)) {
         t->load = address - p.offset;
     }
-    f.image = report_text(t->r, p.image.p, line_len(p.image));
+    f.image = is_own_uuid(t, p.image) ? (name ? name : t->command)
+                                      : report_text(t->r, p.image.p, line_len(p.image));
     f.has_base = p.offset < address;
     f.base = address - p.offset;
     crash_images_note(&t->named, t->r, &f);
@@ -528,6 +537,7 @@ static enum st sampled_fill(struct sampling *t) {
             return ST_ERR;
         }
         (void)crash_images_add(&t->named, r, false);
+        report_own_uuid(r, t->uuid);
         report_lack(r, "what follows: the text ends without \"Binary Images\"");
     }
     return r->threads.len > 0

@@ -229,6 +229,13 @@ static enum st load_session(json_t **o, const char *text, size_t len, struct err
     return ST_OK;
 }
 
+/* Returns the hash of a session's id, which is another one than that of a dump with this id:
+ * neither is a duplicate of the other. */
+static uint64_t session_id_hash(const char *id) {
+    static const char kind[] = "stall-session/1";
+    return hash_bytes(id, strlen(id)) ^ hash_bytes(kind, sizeof kind - 1);
+}
+
 enum st triage_add_session(struct triage *t, const struct exposure_filter *filter, const char *text,
                            size_t len, struct err *e) {
     json_t *o = NULL;
@@ -239,7 +246,7 @@ enum st triage_add_session(struct triage *t, const struct exposure_filter *filte
     const char *id = json_string_value(json_object_get(o, "id"));
     bool seen = false, ok = true;
     if (id && *id) {
-        ok = seen_before(&t->seen, hash_bytes(id, strlen(id)), 0, &seen);
+        ok = seen_before(&t->seen, session_id_hash(id), 0, &seen);
     }
     if (ok && !seen) {
         enum st st = where_match_exposure(filter->where, session_says, &s, filter->seen, e);

@@ -102,6 +102,19 @@ static const struct usage_sums *sums_of(const struct triage *t, enum usage_facet
     return NULL;
 }
 
+/* A session and a dump are no duplicates of each other, whatever their ids. */
+static void a_session_and_a_dump_may_have_one_id(void **state) {
+    struct made *m = *state;
+    add_session(m->t,
+                SESSION "\"id\":\"d1\",\"app\":{\"version\":\"1.0\"},\"foreground_ms\":1000}");
+    add_stall(m, (struct stall_like){"d1", "s1", "1.0", "u", NULL, 1, 0, 5000, 5000, true});
+    add_session(m->t,
+                SESSION "\"id\":\"d1\",\"app\":{\"version\":\"1.0\"},\"foreground_ms\":1000}");
+    const struct usage_sums *one = sums_of(m->t, USAGE_VERSION, "1.0");
+    assert_int_equal(one->sessions, 1);
+    assert_int_equal(m->t->apart[APART_DUPLICATE], 0);
+}
+
 static void exposure_and_stalls_meet_by_value(void **state) {
     struct made *m = *state;
     add_session(m->t, SESSION "\"id\":\"a\",\"user\":\"u\",\"time\":\"2026-11-21T10:00:00Z\","
@@ -355,6 +368,7 @@ static void earlier_partials_say_no_rates(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_session_and_a_dump_may_have_one_id, set_up, tear_down),
         cmocka_unit_test_setup_teardown(exposure_and_stalls_meet_by_value, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stall_of_several_dumps_counts_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_was_not_watched_is_no_exposure, set_up, tear_down),

@@ -117,6 +117,7 @@ static enum st find_start(struct dump_stream *s, struct err *e) {
         size_t len;
         bool ended;
         pass_blank_lines(s);
+        stream_pass_value(s);
         stream_drop_consumed(s);
         enum st st = stream_whole_line(s, &len, &ended, e);
         if (st != ST_OK) {
@@ -134,6 +135,10 @@ static enum st find_start(struct dump_stream *s, struct err *e) {
         }
         p = s->text.data + s->pos; /* stream_mend_json may have read more */
         bool blank = stream_is_blank(p, len), remains = s->skip_rest && is_remains(p, len);
+        if (!blank && !remains && !s->in_line && stream_take_value(s, len)) {
+            continue;
+        }
+        p = s->text.data + s->pos;
         bool passed = !blank && !remains && stream_is_passed_over(s, len);
         if (!blank && !remains && !passed) {
             s->start = s->pos;

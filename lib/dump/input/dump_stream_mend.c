@@ -65,15 +65,6 @@ static bool copy_mended(struct dump_stream *s, size_t at, struct text_mend mend,
     return false;
 }
 
-/* Does the text begin with a report in JSON? */
-static bool begins_with_report(const struct dump_stream *s, struct span text) {
-    const char *feed = memchr(text.p, '\n', line_len(text));
-    const struct span line = {text.p, feed ? feed : text.end};
-    struct span rest = text, json = span_value(&rest);
-    return report_is_ips_header(line) || stream_begins_dump(text.p, line_len(text)) ||
-           report_is_recognised(json.p, line_len(json), s->maps);
-}
-
 /* May the line be the first one of a JSON report whose lines were changed? A list counts only if it
  * has objects. */
 static bool may_hold_json(struct span line) {
@@ -100,7 +91,7 @@ bool stream_mends_json(struct dump_stream *s, size_t at, size_t len, struct strb
     }
     strbuf_clear(out);
     if (!copy_mended(s, at, mend, out, end) ||
-        !begins_with_report(s, (struct span){strbuf_cstr(out), strbuf_cstr(out) + out->len})) {
+        !stream_begins_report(s, (struct span){strbuf_cstr(out), strbuf_cstr(out) + out->len})) {
         /* These lines are not searched for a changed report again. */
         s->unmended = s->dropped + *end;
         s->room.failed = s->room.failed || out->failed;
@@ -118,6 +109,7 @@ bool stream_mend_json(struct dump_stream *s, size_t len) {
         memcpy(text + s->pos, out.data, out.len); /* lines never get longer */
         memmove(text + s->pos + out.len, text + end, s->text.len - end);
         s->text.len -= end - s->pos - out.len;
+        s->value_end -= stream_in_value(s) ? end - s->pos - out.len : 0;
         s->looked = 0;
         s->mended++;
         s->in_text = s->in_prose = true; /* what follows is of the same log or mail */

@@ -35,8 +35,13 @@ struct dump_stream {
     uint64_t dropped;   /* bytes of the input before text[0] */
     uint64_t unmended;  /* offset in the input before which no line begins a JSON report that has to
                            be mended */
-    struct err broken;  /* why the input failed; reported once, after the last document */
-    struct strbuf room; /* memory for mended lines */
+    uint64_t unvalued;  /* offset in the input before which no value begins that holds a report */
+    uint64_t value_end; /* offset in the input behind a value that was decoded in its place; 0 =
+                           there is none at pos */
+    uint64_t value_feeds; /* line feeds that the decoded value has more than its source (modulo
+                             2^64), by which `line` is wrong behind it */
+    struct err broken;    /* why the input failed; reported once, after the last document */
+    struct strbuf room;   /* memory for mended lines */
     const struct report_maps *maps; /* of dump_stream_use_maps */
     bool (*ready)(void *ctx);       /* see dump_stream_ask; NULL = none */
     bool (*before)(void *ctx);      /* called before each read that may wait; NULL = none */
@@ -88,6 +93,22 @@ bool stream_mends_json(struct dump_stream *s, size_t at, size_t len, struct strb
 /* If the line at pos begins a report in JSON whose lines were changed, mends the report in place.
  * False: no such report begins there. */
 bool stream_mend_json(struct dump_stream *s, size_t len);
+
+/* ---- values of lines (dump_stream_value.c) ---- */
+
+/* Does the text begin with a report in JSON, or with a dump? */
+bool stream_begins_report(const struct dump_stream *s, struct span text);
+/* Does a value that holds a report (line_value.h) begin in the line at offset `at` of the text, of
+ * len bytes? All of the value is read. */
+bool stream_has_value(struct dump_stream *s, size_t at, size_t len);
+/* If such a value begins in the line at pos, replaces that line, up to the value's end, by the
+ * decoded value, whose end is value_end. What is behind it becomes a line of its own. False: there
+ * is none. */
+bool stream_take_value(struct dump_stream *s, size_t len);
+/* Is pos within a value that stream_take_value decoded? */
+bool stream_in_value(const struct dump_stream *s);
+/* If pos is behind the value that was decoded last, sets `line` right. */
+void stream_pass_value(struct dump_stream *s);
 
 /* ---- text (dump_stream_text.c) ---- */
 

@@ -125,7 +125,7 @@ static void find_in_text(struct dump_stream *s) {
             fenced = false;
             continue;
         }
-        if (is_changed_json(s, at, end - at)) {
+        if (is_changed_json(s, at, end - at) || stream_has_value(s, at, end - at)) {
             s->in_text = s->in_prose = true;
             return;
         }
@@ -248,6 +248,7 @@ static enum st read_ahead(struct dump_stream *s, const struct text_report *t, si
 enum st stream_take_text(struct dump_stream *s, const struct report_format *format,
                          struct text_mend mend, size_t *len, struct err *e) {
     struct text_report t = {.format = format};
+    const bool in_value = stream_in_value(s);
     bool changed = false;
     s->kept = s->pos;
     for (bool first = true;; first = false) {
@@ -265,12 +266,12 @@ enum st stream_take_text(struct dump_stream *s, const struct report_format *form
         enum text_mended how = text_mend_line(&mend, (struct span){p, p + raw}, &s->room, &line);
         const struct span report = {s->text.data + s->start, s->text.data + s->kept};
         const struct span ahead = {p + raw, s->text.data + s->text.len};
-        bool other =
-            how == TEXT_OTHER || (how != TEXT_DROPPED && text_report_ends(&t, report, line, ahead));
+        bool other = (in_value && !stream_in_value(s)) || how == TEXT_OTHER ||
+                     (how != TEXT_DROPPED && text_report_ends(&t, report, line, ahead));
         if (st == ST_NONE || (!first && other)) {
             *len = s->kept - s->start;
             s->skip_rest = false;
-            s->mended += changed;
+            s->mended += changed && !in_value; /* a value was counted before */
             st = strbuf_check(&s->room, e);
             strbuf_reset(&s->room);
             return st;

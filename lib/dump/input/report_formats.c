@@ -175,7 +175,9 @@ static enum st envelope_read(const struct report_document *d, struct err *e) {
     if (st == ST_ERR) {
         return ST_ERR;
     }
-    return result == ST_NONE ? err_set(e, ERR_UNSUPPORTED, "an envelope without an event") : result;
+    return result == ST_NONE
+               ? err_set(e, ERR_UNSUPPORTED, "an envelope without an event that has a stack")
+               : result;
 }
 
 /* The reader of Sentry's envelopes, which reads the reports among the items. */

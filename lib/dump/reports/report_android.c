@@ -176,32 +176,11 @@ static bool has_room(const struct android *t) {
     return t->r->frames.len - t->thread.stack.first < DUMP_FRAMES_MAX;
 }
 
-/* Does the class belong to the app's code, rather than to Android's boot class path? */
-static bool is_own_class(const struct report *r, const char *name) {
-    static const char *const system[] = {"android.",         "com.android.",
-                                         "dalvik.",          "java.",
-                                         "javax.",           "jdk.",
-                                         "libcore.",         "sun.",
-                                         "org.apache.http.", "org.apache.harmony.",
-                                         "org.ccil.cowan.",  "org.json.",
-                                         "org.w3c.dom.",     "org.xml.",
-                                         "org.xmlpull.",     "gov.nist."};
-    size_t len = r->app_id ? strlen(r->app_id) : 0;
-    if (len > 0 && strncmp(name, r->app_id, len) == 0 && name[len] == '.') {
-        return true;
-    }
-    for (size_t i = 0; i < sizeof system / sizeof *system; i++) {
-        if (android_line_begins(name, system[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Reads "at com.example.shop.Cart.add(Cart.java:12)" or "at java.lang.Thread.sleep!(Native
  * method)". */
 static enum st take_java_frame(struct android *t) {
-    const char *s = t->line + 3, *open = strchr(s, '('), *close = open ? strchr(open, ')') : NULL;
+    const char *s = t->line + 3, *open = strchr(s, '('),
+               *close = open ? android_close_of(open) : NULL;
     struct report_name name = {0};
     uint64_t line;
     if (!has_room(t)) {
@@ -218,7 +197,7 @@ static enum st take_java_frame(struct android *t) {
         len--; /* the Play Console writes a blank before the bracket */
     }
     name.symbol = report_text(t->r, s, len);
-    name.in_app = name.symbol && is_own_class(t->r, name.symbol);
+    name.in_app = name.symbol && android_is_own_class(t->r, name.symbol);
     const char *colon = close ? close : open;
     while (colon > open && *colon != ':') {
         colon--;
@@ -475,9 +454,8 @@ static enum st android_take_line(struct android *t) {
     }
     if (t->r->threads.len == 0) {
         read_preface(t);
-    } else {
-        t->stray += android_is_frame(t->line);
     }
+    t->stray += android_is_frame(t->line);
     return ST_OK;
 }
 
@@ -537,11 +515,24 @@ static bool choose_main(struct report *r) {
     return found;
 }
 
+/* An abort ends the process: it is a crash of the thread that aborted, not a hang. */
+static void tell_abort(struct report *r, const struct android_abort *abort) {
+    r->kind = "crash";
+    r->fatal = true;
+    r->reason = abort->exception.p ? report_text(r, abort->exception.p, line_len(abort->exception))
+                                   : "Runtime aborting";
+    for (size_t i = 0; i < r->threads.len; i++) {
+        struct report_thread *thread = &r->threads.data[i];
+        thread->crashed = abort->tid >= 0 && thread->id == abort->tid;
+    }
+}
+
 static enum st android_fill(struct report *r, struct span text) {
     if (r->wanted && !android_find_process(&text, r->wanted)) {
         return err_set(r->e, ERR_FORMAT, "no process '%s' in the trace", r->wanted);
     }
-    android_skip_aborting(&text);
+    struct android_abort abort;
+    const bool aborts = android_take_abort(&text, &abort);
     struct android t = {
         .r = r, .lines = {.at = text.p, .end = text.end}, .spaced = android_is_spaced(text)};
     const char *line;
@@ -565,6 +556,9 @@ static enum st android_fill(struct report *r, struct span text) {
         return err_set(r->e, ERR_UNSUPPORTED,
                        "stacks of all processes at one moment, of which none is said to hang: "
                        "--process has to name one");
+    }
+    if (aborts) {
+        tell_abort(r, &abort);
     }
     android_tell_lacks(&t);
     if (choose_main(r)) {

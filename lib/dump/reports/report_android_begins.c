@@ -190,6 +190,26 @@ static bool begins_with_crashlytics(struct span text, bool *more) {
     return begins_with_thread(text, more);
 }
 
+/* Does the text begin with what ART writes of an abort, and a thread? */
+static bool begins_with_abort(struct span text, bool *more) {
+    enum { LINES_MAX = 8 };
+    struct span line;
+    if (!line_has_head(text, "Runtime aborting")) {
+        return false;
+    }
+    for (size_t i = 0; i < LINES_MAX; i++) {
+        if (!android_whole_line(&text, &line)) {
+            *more = true;
+            return false;
+        }
+        skip_blank_lines(&text);
+        if (line_has_head(text, "DALVIK THREADS") || begins_with_thread(text, more)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Does the text begin with the head of xCrash's report of an ANR? Its other reports are of
  * crashes. */
 static bool begins_with_xcrash(struct span text, bool *more) {
@@ -234,6 +254,8 @@ bool android_begins(struct span text, bool *more) {
         return line_has_head(text, "Subject: ") && begins_with_subject(text, more);
     case 'P':
         return begins_with_entry(text, more) || begins_with_thread(text, more);
+    case 'R':
+        return begins_with_abort(text, more) || begins_with_thread(text, more) || is_preface(text);
     case 'I':
         return begins_with_bare_subject(text, more) || begins_with_thread(text, more);
     case 'F':
@@ -288,18 +310,47 @@ static int rank_of(struct span line) {
     return android_thread_line(line.p, line_len(line), &head) && head.tid == 1 ? 3 : 0;
 }
 
-void android_skip_aborting(struct span *text) {
+/* Is the line a thread's first one, with the thread's id in the virtual machine? */
+static bool is_quoted_thread(struct span line, struct android_thread_line *out) {
+    return line.p < line.end && *line.p == '"' &&
+           android_thread_line(line.p, line_len(line), out) && out->tid >= 0;
+}
+
+/* Does the line belong to what ART writes of an abort, outside of threads (AbortState::Dump in
+ * art/runtime/runtime.cc)? */
+static bool is_abort_line(struct span line) {
+    static const char *const heads[] = {
+        "Runtime aborting", "Aborting thread:", "All threads:", "Dumping all threads without ",
+        "(Aborting thread was not attached"};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        if (line_has_head(line, heads[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool android_take_abort(struct span *text, struct android_abort *out) {
     struct android_thread_line head;
     struct span rest = *text, line;
-    bool thread = false;
-    while (android_whole_line(&rest, &line)) {
-        const int rank = rank_of(line);
-        if (rank > 0) {
-            text->p = rank == 2 && thread ? line.p : text->p;
-            return;
+    bool aborts = false, ended = false;
+    *out = (struct android_abort){.tid = -1};
+    while (!ended && line_take(&rest, &line, NULL)) {
+        span_skip_space(&line);
+        if (line_has_head(line, "DALVIK THREADS")) {
+            text->p = aborts ? line.p : text->p;
+            ended = true;
+        } else if (is_abort_line(line)) {
+            aborts = true;
+        } else if (line_has_head(line, "Pending exception ")) {
+            out->exception = out->exception.p ? out->exception : line_trim(line);
+        } else if (line_has_head(line, "----- pid ")) {
+            ended = true;
+        } else if (out->tid < 0 && is_quoted_thread(line, &head)) {
+            out->tid = head.tid;
         }
-        thread = thread || android_thread_line(line.p, line_len(line), &head);
     }
+    return aborts;
 }
 
 /* Returns the rank of the report's last line that has one; 0: none has. */
@@ -364,11 +415,15 @@ bool android_ends(struct span report, struct span line) {
         return has_section(report, &first) ? is_other_time(first, line)
                                            : last_rank(report) > 0 && ends_with_fence(report);
     }
+    if (rank == 2 && is_abort_line(last_line(report))) {
+        return false; /* the aborting thread, which may be the main one, is written twice */
+    }
     if (rank > 1) {
         return last_rank(report) >= rank && !(rank == 3 && ends_with_main(report));
     }
     bool preface = line_has_head(line, "Subject: ") || line_has_head(line, "Process: ") ||
-                   line_has_head(line, "RssHwmKb: ") || line_has_head(line, ANDROID_INPUT_SUBJECT);
+                   line_has_head(line, "RssHwmKb: ") || line_has_head(line, "Runtime aborting") ||
+                   line_has_head(line, ANDROID_INPUT_SUBJECT);
     return preface && last_rank(report) > 0;
 }
 

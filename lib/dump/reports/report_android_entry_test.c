@@ -101,7 +101,45 @@ static void an_aborting_thread_is_read_among_all(void **state) {
     const struct dump *d = only_dump(&c);
     assert_int_equal(d->thread_count, 2);
     assert_true(d->threads[1].main);
+    const char *crashed = strstr(d->text, "\"crashed\":true");
+    assert_true(crashed && crashed < strstr(d->text, "\"main\":true"));
+    assert_string_equal(d->stall.kind, "crash");
+    assert_true(d->stall.fatal);
     assert_string_equal(d->lack, "the head of its process");
+    release_converted(&c);
+}
+
+/* The main thread aborted: it, too, is written alone and among all. */
+static void an_abort_of_the_main_thread_is_a_crash(void **state) {
+    (void)state;
+#define MAIN "\"main\" prio=5 tid=1 Native\n  | sysTid=4242 nice=0\n  at a.B.c(B.java:1)\n"
+#define ABORT                                                                                      \
+    "Runtime aborting...\nAborting thread:\n" MAIN                                                 \
+    "Pending exception java.lang.OutOfMemoryError: of 8 bytes\nAll threads:\n"
+    struct converted c = convert_text_of(ABORT "DALVIK THREADS (1):\n" MAIN "\n");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 1);
+    assert_string_equal(d->stall.kind, "crash");
+    assert_non_null(strstr(d->text, "\"main\":true,\"crashed\":true"));
+    assert_non_null(
+        strstr(d->text, "\"reason\":\"Pending exception java.lang.OutOfMemoryError: of 8 bytes\""));
+    release_converted(&c);
+    assert_false(android_ends(span_of(ABORT), span_of("DALVIK THREADS (1):")));
+    assert_true(android_ends(span_of(PROCESS THREADS), span_of("Runtime aborting...")));
+    c = convert_text_of(PROCESS THREADS);
+    assert_string_equal(only_dump(&c)->stall.kind, "hang");
+    release_converted(&c);
+}
+
+/* Old tools print "(null)" for a file's name. */
+static void brackets_within_a_frames_source_are_read(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "\"main\" prio=5 tid=1 Native\n  at a.B.c((null):-1)\n  at a.B.d(B.java:2)\n");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->threads[0].stack.frame_count, 2);
+    assert_null(dump_name_at(d, d->threads[0].stack.frames[0])->file);
+    assert_null(d->lack);
     release_converted(&c);
 }
 
@@ -113,6 +151,8 @@ int main(void) {
         cmocka_unit_test(an_entry_ends_at_its_process),
         cmocka_unit_test(a_trace_in_a_fence_of_its_own_is_another_one),
         cmocka_unit_test(an_aborting_thread_is_read_among_all),
+        cmocka_unit_test(an_abort_of_the_main_thread_is_a_crash),
+        cmocka_unit_test(brackets_within_a_frames_source_are_read),
         cmocka_unit_test(native_threads_of_another_process_join_none),
     };
     return cmocka_run_group_tests_name("report_android_entry", tests, NULL, NULL);

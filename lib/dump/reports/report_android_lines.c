@@ -184,6 +184,18 @@ bool android_is_thread_part(const char *line) {
     return android_is_frame(line);
 }
 
+const char *android_close_of(const char *open) {
+    size_t depth = 0;
+    for (const char *p = open; *p; p++) {
+        depth += *p == '(';
+        depth -= *p == ')';
+        if (depth == 0) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
 bool android_is_joined(const char *line) {
     return strstr(line, " at ") || strstr(line, "native: #");
 }
@@ -222,6 +234,27 @@ bool android_is_spaced(struct span text) {
         empty = false;
     }
     return apart > together;
+}
+
+bool android_is_own_class(const struct report *r, const char *name) {
+    static const char *const system[] = {"android.",         "com.android.",
+                                         "dalvik.",          "java.",
+                                         "javax.",           "jdk.",
+                                         "libcore.",         "sun.",
+                                         "org.apache.http.", "org.apache.harmony.",
+                                         "org.ccil.cowan.",  "org.json.",
+                                         "org.w3c.dom.",     "org.xml.",
+                                         "org.xmlpull.",     "gov.nist."};
+    size_t len = r->app_id ? strlen(r->app_id) : 0;
+    if (len > 0 && strncmp(name, r->app_id, len) == 0 && name[len] == '.') {
+        return true;
+    }
+    for (size_t i = 0; i < sizeof system / sizeof *system; i++) {
+        if (android_text_begins(name, system[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* ---- headers ---- */

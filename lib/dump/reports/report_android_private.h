@@ -46,6 +46,10 @@ bool android_native_line(const char *line, struct android_native_line *out);
 bool android_is_frame(const char *line);
 bool android_is_thread_part(const char *line);
 bool android_is_joined(const char *line);
+/* Returns the bracket that closes the one at `open`; NULL: the text ends before it. */
+const char *android_close_of(const char *open);
+/* Does the class belong to the app's code, rather than to Android's boot class path? */
+bool android_is_own_class(const struct report *r, const char *name);
 /* Do empty lines stand within the threads of the text: between a thread's first line and its
  * properties or frames, or between most frames and the next one? Then they do not end threads. */
 bool android_is_spaced(struct span text);
@@ -67,8 +71,14 @@ void android_section_time(const char *line, size_t len, char out[ANDROID_TIME_MA
  * several sections, none of which is that. */
 bool android_find_process(struct span *text, const char *wanted);
 
-/* Skips the thread that aborted, which ART logs alone and then once more among all threads. */
-void android_skip_aborting(struct span *text);
+/* What ART writes of an abort of the process. */
+struct android_abort {
+    int64_t tid;           /* id of the thread that aborted; -1 = not given */
+    struct span exception; /* "Pending exception …"; empty = there was none */
+};
+/* Finds in the text whether the process aborted. If so, what ART writes in front of all threads is
+ * cut off: the thread that aborted, alone. */
+bool android_take_abort(struct span *text, struct android_abort *out);
 
 /* The functions `begins` and `ends` of struct report_format. */
 bool android_begins(struct span text, bool *more);

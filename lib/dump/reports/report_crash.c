@@ -49,6 +49,7 @@ struct reading {
     const char *termination;
     /* header values; NULL = not read yet */
     const char *version, *os, *exception, *subtype, *message, *form;
+    const char *call_stack_name; /* Cr4shed's "Thread name", of the thread of its call stack */
 };
 
 /* ---- headers ---- */
@@ -59,7 +60,8 @@ static void crash_read_process(struct report *r, const char *value) {
     while (len > 0 && value[len - 1] == ' ') {
         len--;
     }
-    r->process = r->process ? r->process : report_text(r, value, len);
+    const bool nil = len == 6 && memcmp(value, "(null)", 6) == 0;
+    r->process = r->process || nil ? r->process : report_text(r, value, len);
 }
 
 /* Reads the lines of "Application Specific Information:". Up to iOS 10 they hold the reason for
@@ -132,17 +134,21 @@ static void crash_read_header(struct reading *t) {
     const struct {
         const char *key;
         const char **to;
-    } texts[] = {{"Incident Identifier", &r->id},    {"CrashReporter Key", &r->user},
-                 {"Hardware Model", &r->model},      {"Identifier", &r->app_id},
-                 {"Bundle id", &r->app_id}, /* Cr4shed's */
-                 {"Exception Subtype", &t->subtype}, {"Exception Message", &t->message}};
+    } texts[] = {{"Incident Identifier", &r->id},
+                 {"CrashReporter Key", &r->user},
+                 {"Hardware Model", &r->model},
+                 {"Identifier", &r->app_id},
+                 {"Bundle id", &r->app_id}, /* Cr4shed's, as "Thread name" */
+                 {"Thread name", &t->call_stack_name},
+                 {"Exception Subtype", &t->subtype},
+                 {"Exception Message", &t->message}};
     const char *value;
     report_own_lock(r, t->line);
     crash_read_own_words(t);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         value = report_line_value(t->line, texts[i].key);
         if (value) {
-            *texts[i].to = value;
+            *texts[i].to = strcmp(value, "(null)") == 0 ? NULL : value; /* a string that was nil */
             return;
         }
     }
@@ -336,6 +342,9 @@ static enum st take_thread_line(struct reading *t, bool *taken) {
         t->thread = (struct report_thread){.id = id, .main = id == 0};
         t->last_thread = id > t->last_thread ? id : t->last_thread;
         t->numbered++;
+    }
+    if (h.unnumbered && t->call_stack_name) {
+        t->thread.name = thread_name(t->r, t->call_stack_name);
     }
     t->thread.name = h.name ? thread_name(t->r, h.name) : t->thread.name;
     if (h.is_name) {

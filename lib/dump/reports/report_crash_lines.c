@@ -64,6 +64,10 @@ bool crash_heading(struct span line, struct crash_heading *out) {
         out->name = line.p;
     } else if (line.p < line.end && *line.p == ':') { /* "Thread 3::" of macOS */
         out->name = line.p + 1;
+    } else if (out->crashed) { /* "Thread 3 Crashed: Uploads" */
+        const struct span rest = line_trim(line);
+        const bool frame = rest.p < rest.end && *rest.p >= '0' && *rest.p <= '9';
+        out->name = frame || rest.p == rest.end ? NULL : rest.p;
     }
     return true;
 }
@@ -356,8 +360,13 @@ size_t crash_images_add(struct crash_images *images, struct report *r, bool list
         uint64_t load = image->load > 0 ? image->load : image->first / PAGE * PAGE;
         uint64_t size = (image->last - load) / PAGE * PAGE + PAGE;
         bool in_app = !r->process && report_is_app_place(image->name, load);
-        report_image(r, &(struct report_image){
-                            .name = image->name, .load = load, .size = size, .in_app = in_app});
+        struct report_image added = {
+            .name = image->name, .load = load, .size = size, .in_app = in_app};
+        const size_t len = strlen(image->name);
+        if (len > 2 && *image->name == '<') { /* spindump gives the UUID if the name is unknown */
+            (void)parse_uuid(image->name + 1, len - 2, &added.id);
+        }
+        report_image(r, &added);
     }
     return lacked;
 }

@@ -413,11 +413,44 @@ static void the_call_stack_is_the_crashed_threads(void **state) {
     assert_int_equal(d->thread_count, 1);
     assert_int_equal(d->threads[0].id, 1);
     assert_false(d->threads[0].main);
+    assert_string_equal(d->threads[0].name, "x");
     assert_non_null(strstr(d->text, "\"crashed\":true"));
     assert_string_equal(dump_name_at(d, 0x100000010)->symbol, "f");
     release_converted(&c);
     assert_int_equal(convert_text_of("Call stack:\n0 Shop 0x0000000100000010 f + 16\n").st,
                      ST_NONE);
+}
+
+/* Cr4shed writes "(null)" for what it does not know. */
+static void a_null_of_a_head_is_no_value(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "Date: 9/27/21, 8:30 AM\nProcess: (null)\nBundle id: (null)\n\n"
+        "Exception type: EXC_SOFTWARE (SIGABRT)\n\nTriggered by thread: 0\nThread name: (null)\n"
+        "Call stack:\n0   Shop   0x0000000100000010 0x100000000 + 16   // f + 0x10\n");
+    const struct dump *d = only_dump(&c);
+    assert_null(d->app.id);
+    assert_null(d->threads[0].name);
+    assert_null(strstr(d->text, "\"id\":\"(null)\""));
+    release_converted(&c);
+}
+
+/* swift-demangle(1) writes the mangled name, an arrow and the readable one. */
+static void the_name_behind_an_arrow_is_taken(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        "Process:   Shop [667]\nIdentifier:   com.example.shop\n\nThread 0:\n"
+        "0   Shop   0x0000000100000010 $s4Shop4CartC3addyyF ---> Cart.add() -> () + 16\n"
+        "1   Shop   0x0000000100000020 0x100000000 + 32 ($s4Shop1fyyF ---> f() + 8)\n"
+        "2   Shop   0x0000000100000030 operator---> (int) + 4\n"
+        "\nBinary Images:\n0x100000000 - 0x10000ffff Shop arm64  <> /x/Shop\n");
+    const struct dump *d = only_dump(&c);
+    const struct dump_name *name = dump_name_at(d, 0x100000010);
+    assert_string_equal(name->symbol, "Cart.add() -> ()");
+    assert_int_equal(name->offset, 16);
+    assert_string_equal(dump_name_at(d, 0x100000020)->symbol, "f()");
+    assert_string_equal(dump_name_at(d, 0x100000030)->symbol, "operator---> (int)");
+    release_converted(&c);
 }
 
 /* A program may put atos(1)'s words before the line's own end. */
@@ -513,6 +546,8 @@ int main(void) {
         cmocka_unit_test(a_text_without_a_frame_says_so),
         cmocka_unit_test(only_a_symbol_is_a_functions_name),
         cmocka_unit_test(the_call_stack_is_the_crashed_threads),
+        cmocka_unit_test(a_null_of_a_head_is_no_value),
+        cmocka_unit_test(the_name_behind_an_arrow_is_taken),
         cmocka_unit_test(what_atos_wrote_may_stand_before_the_lines_end),
         cmocka_unit_test(a_translation_above_a_cut_original_is_read),
     };

@@ -267,10 +267,20 @@ static struct map_entry *put_name_key(struct report *r, const struct report_name
     return entry;
 }
 
+/* Returns the readable name of "$s4Shop4CartC3addyyF ---> Cart.add()", as swift-demangle(1) writes
+ * names; of any other name the whole of it. */
+static const char *without_mangled(const char *symbol) {
+    static const char arrow[] = " ---> ";
+    const size_t word = symbol && strchr("$_", *symbol) ? strcspn(symbol, " ") : 0;
+    const bool paired = word > 0 && strncmp(symbol + word, arrow, sizeof arrow - 1) == 0;
+    return paired && symbol[word + sizeof arrow - 1] ? symbol + word + sizeof arrow - 1 : symbol;
+}
+
 uint64_t report_name(struct report *r, const struct report_name *name) {
     bool added = false;
     struct report_name own = *name;
     own.address = report_strip(r, own.address);
+    own.symbol = without_mangled(own.symbol);
     if (!own.symbol) {
         return 0;
     }

@@ -38,8 +38,7 @@ static void read_body_head(struct report *r, const json_t *body) {
     r->id = report_member(r, body, "incident");
     r->time = report_time(r, capture);
     r->user = report_member(r, body, "crashReporterKey");
-    r->app_id = either(report_member(r, bundle, "CFBundleIdentifier"),
-                       report_member(r, body, "coalitionName"));
+    r->app_id = report_member(r, bundle, "CFBundleIdentifier");
     r->app_version = report_member(r, bundle, "CFBundleShortVersionString");
     r->app_build = report_member(r, bundle, "CFBundleVersion");
     r->model = report_member(r, body, "modelCode");
@@ -53,6 +52,18 @@ static void read_body_head(struct report *r, const json_t *body) {
     if (path) {
         report_executable(r, path);
     }
+}
+
+/* Sets the app's id of a report that has no bundle id: to the coalition's, which on devices is that
+ * of the app or daemon, else to the process's name. On a Mac the coalition is that of the app by
+ * which a program was started, such as the terminal. */
+static void choose_app_id(struct report *r, const json_t *body) {
+    const char *responsible = json_string_value(json_object_get(body, "responsibleProc"));
+    const bool other = responsible && r->process && strcmp(responsible, r->process) != 0;
+    if (!r->app_id && !other && !(r->os && strncmp(r->os, "macOS", 5) == 0)) {
+        r->app_id = report_member(r, body, "coalitionName");
+    }
+    r->app_id = either(r->app_id, r->process);
 }
 
 /* ---- images and stacks ---- */
@@ -257,6 +268,7 @@ static enum st fill_json(struct report *r, const json_t *header, const json_t *b
     }
     read_body_head(r, body);
     ips_read_header(r, header);
+    choose_app_id(r, body);
     ips_read_images(r, json_object_get(body, "usedImages"));
     read_cause(r, body, bug_type);
     return ips_read_threads(r, body);
@@ -299,12 +311,30 @@ struct ips {
     json_t *header, *root;
 };
 
+/* Sets the kind of a text without an event, whose samples count as a hang, to that of the first
+ * line. */
+static void read_resource(struct report *r, const json_t *header) {
+    const int64_t type = bug_type_of(header, NULL);
+    if (r->reason || strcmp(r->kind, "hang") != 0) {
+        return;
+    }
+    if (type == 202 || type == 142) { /* cpu_resource, and the processor's wakeups */
+        r->kind = "cpu";
+    } else if (type == 145) {
+        r->kind = "disk-write";
+    } else {
+        return;
+    }
+    report_lack(r, "its event: the lines that describe it are missing");
+}
+
 static enum st ips_fill(struct report *r, const struct ips *ips) {
     if (ips->root) {
         return fill_json(r, ips->header, ips->root);
     }
     enum st st = report_is_sampled(ips->body) ? report_fill_sampled(r, ips->body)
                                               : report_fill_crash(r, ips->body);
+    read_resource(r, ips->header);
     report_own_uuid(r, report_member(r, ips->header, "slice_uuid"));
     const char *version = report_member(r, ips->header, "app_version");
     if (version) { /* it is not known which of the two numbers is the build */

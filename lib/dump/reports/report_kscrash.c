@@ -322,7 +322,8 @@ static const char *const kscrash_members[] = {
 
 static bool kscrash_recognise(unsigned present) {
     return (present & (KSCRASH_STACKS | KSCRASH_RECRASH)) ||
-           ((present & KSCRASH_CRASH) && (present & KSCRASH_HEAD));
+           ((present & KSCRASH_CRASH) && (present & KSCRASH_HEAD)) ||
+           (present & KSCRASH_HEAD) == KSCRASH_HEAD; /* it lost its stacks, and is refused */
 }
 
 static enum st report_kscrash_read(const struct report_document *d, struct err *e) {

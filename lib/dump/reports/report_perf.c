@@ -70,6 +70,7 @@ struct perf_text {
     const char *event; /* event of the first sample; samples of other events are only counted */
     size_t event_len;
     uint64_t others;
+    uint64_t idle;  /* samples of the idle task, which are left out */
     uint64_t bare;  /* samples without a frame */
     uint64_t loose; /* frames left out because no sample's line is before them */
     bool left_out;  /* true: the current lines belong to a sample that was left out */
@@ -286,18 +287,29 @@ static enum st note_thread(struct perf_process *p, const struct perf_sample_line
     return ST_OK;
 }
 
+/* Is the sample one of the kernel's idle task, "swapper" or "swapper/3" with the id 0? It runs when
+ * no program does. */
+static bool is_idle(const struct perf_sample_line *s) {
+    static const char name[] = "swapper";
+    const size_t len = sizeof name - 1;
+    return s->tid <= 0 && s->comm_len >= len && memcmp(s->comm, name, len) == 0 &&
+           (s->comm_len == len || s->comm[len] == '/');
+}
+
 /* Takes a sample, whose first line is `line`, with its frames. */
 static enum st take_perf_sample(struct perf_text *t, struct report_lines *lines, struct span line,
                                 const struct perf_sample_line *s) {
     bool other = t->event &&
                  !(t->event_len == s->event_len && memcmp(t->event, s->event, s->event_len) == 0);
-    struct perf_process *p = other ? NULL : perf_process_of(t, s);
+    const bool idle = !other && is_idle(s);
     const char *end = lines->at;
-    t->left_out = other;
-    if (other) {
-        t->others++;
+    t->left_out = other || idle;
+    if (t->left_out) {
+        t->others += other;
+        t->idle += idle;
         return ST_OK;
     }
+    struct perf_process *p = perf_process_of(t, s);
     if (!p) {
         return ST_ERR;
     }
@@ -365,11 +377,15 @@ static size_t best_comm(const struct perf_process *p) {
     return best;
 }
 
-/* Names the process after its main thread. If the text does not tell the main thread, the name of
- * the program in most samples' stacks, or the most frequent name, is taken. */
+/* Names the process after its main thread, which has another name once it ran another program. If
+ * the text does not tell the main thread, the name of the program in most samples' stacks, or the
+ * most frequent name, is taken. */
 static void name_process(struct perf_process *p) {
+    const struct map_entry *told = map_get(&p->threads, &p->pid, sizeof p->pid);
     mark_files(p, best_comm(p));
-    p->report.process = p->comms.len > 0 ? p->comms.data[best_comm(p)].name : NULL;
+    p->report.process = told               ? p->names.data[told->value]
+                        : p->comms.len > 0 ? p->comms.data[best_comm(p)].name
+                                           : NULL;
     p->report.app_id = p->report.process;
 }
 
@@ -390,6 +406,9 @@ static enum st perf_add_threads(struct perf_process *p) {
     struct report *r = &p->report;
     name_process(p);
     const size_t main_thread = perf_main_thread(p);
+    if (p->pid >= 0 && !map_get(&p->threads, &p->pid, sizeof p->pid)) {
+        report_lack(r, "its main thread, which has no sample: another one stands for it");
+    }
     const struct perf_count **most = most_frequent(p);
     for (size_t i = 0; most && i < p->threads.count; i++) {
         struct report_thread thread = {.name = p->names.data[i]};
@@ -417,6 +436,8 @@ static enum st perf_finish(struct perf_text *t, const struct report_document *d)
                           "frames that could not be read");
         report_lack_count(&p->report, t->loose, "frame whose sample is not told",
                           "frames whose samples are not told");
+        report_lack_count(&p->report, t->idle, "sample of the idle task, which was left out",
+                          "samples of the idle task, which were left out");
         report_lack_count(&p->report, t->bare, "sample without a stack", "samples without a stack");
         report_lack_end(&p->report, d->text);
         report_keep(&p->report, "text", one ? d->text : own, true);

@@ -27,6 +27,7 @@
 #include "dump/dump.h"
 #include "dump/reports/report_blocker_private.h"
 #include "dump/reports/report_crash_private.h"
+#include "dump/reports/report_sampled_private.h"
 #include "dump/reports/report_sections_private.h"
 #include "dump/reports/report_span_private.h"
 
@@ -232,59 +233,31 @@ static enum st end_section_threads(struct sampling *t) {
     return report_outline_end(t->r, &t->outline, t->states, t->steps);
 }
 
-/* Adds the symbol in front of "(IMAGE + 24)", which is the last parenthesis, and returns its
- * number; 0: there is none. */
-static uint64_t name_frame(struct report *r, uint64_t address, const char *s, size_t len) {
-    const char *whole = report_text(r, s, len);
-    if (whole && report_atos_tail(whole)) {
-        return report_symbol(r, address, whole);
-    }
-    while (len > 1 && !(s[len - 1] == '(' && s[len - 2] == ' ')) {
-        len--;
-    }
-    if (len > 2 && strncmp(s, "???", 3) != 0) {
-        const char *symbol = report_text(r, s, len - 2);
-        return symbol ? report_symbol(r, address, symbol) : 0;
-    }
-    return 0;
+/* Is the image's name, "<2C0AFA56-…>", the UUID of the process's executable? */
+static bool is_own_uuid(const struct sampling *t, struct span image) {
+    struct image_id own = {0}, id = {0};
+    return t->uuid && line_len(image) > 2 && *image.p == '<' &&
+           parse_uuid(t->uuid, strlen(t->uuid), &own) &&
+           parse_uuid(image.p + 1, line_len(image) - 2, &id) && image_id_equal(&own, &id);
 }
 
-/* Computes the executable's load address from a frame's "(Shop + 6324)" and address, in case the
- * images do not list it. */
-static void note_load(struct sampling *t, uint64_t address, const char *s, size_t len) {
-    const char *name = path_name(t->executable);
-    size_t size = name ? strlen(name) : 0;
-    uint64_t offset;
-    while (len > 0 && s[len - 1] != '(') {
-        len--;
-    }
-    len += strncmp(s + len, "in ", 3) == 0 ? 3 : 0; /* up to Mac OS X 10.8 */
-    if (t->load > 0 || len == 0 || size == 0 || strncmp(s + len, name, size) != 0 ||
-        strncmp(s + len + size, " + ", 3) != 0) {
-        return;
-    }
-    s += len + size + 3;
-    if (report_take_decimal(&s, &offset) && *s == ')' && offset < address) {
-        t->load = address - offset;
-    }
-}
-
-/* Notes the image of a frame's "(IMAGE + 24)", in case the text ends before the images. */
+/* Notes the image of a frame by its last parenthesis, in case the list of images lacks it, and
+ * computes the executable's load address. */
 static void note_sampled_image(struct sampling *t, uint64_t address, const char *s, size_t len) {
     struct crash_frame f = {.address = address, .has_address = true};
-    uint64_t offset;
-    size_t open = len, plus = len;
-    while (open > 1 && !(s[open - 1] == '(' && s[open - 2] == ' ')) {
-        open--;
-        plus = strncmp(s + open, " + ", 3) == 0 ? open : plus;
-    }
-    const char *digits = s + plus + 3;
-    if (open < 2 || plus + 3 >= len || !report_take_decimal(&digits, &offset) || *digits != ')') {
+    const struct sampled_place p = sampled_place_of(s, len);
+    const char *name = path_name(t->executable);
+    if (!p.placed) {
         return;
     }
-    f.image = report_text(t->r, s + open, plus - open);
-    f.has_base = offset < address;
-    f.base = address - offset;
+    if (t->load == 0 && name && p.offset < address &&
+        parse_is(p.image.p, line_len(p.image), name)) {
+        t->load = address - p.offset;
+    }
+    f.image = is_own_uuid(t, p.image) ? (name ? name : t->command)
+                                      : report_text(t->r, p.image.p, line_len(p.image));
+    f.has_base = p.offset < address;
+    f.base = address - p.offset;
     crash_images_note(&t->named, t->r, &f);
 }
 
@@ -333,8 +306,7 @@ static enum st take_sample(struct sampling *t, size_t column) {
         report_outline_begin(t->r, &t->outline, &nameless) != ST_OK) {
         return ST_ERR;
     }
-    uint64_t name = name_frame(t->r, address, s, (size_t)(at - s));
-    note_load(t, address, s, (size_t)(at - s));
+    uint64_t name = sampled_frame_name(t->r, address, s, (size_t)(at - s));
     note_sampled_image(t, address, s, (size_t)(at - s));
     return report_outline_add(t->r, &t->outline,
                               &(struct report_outline_node){column, count, address, s, name});
@@ -536,6 +508,11 @@ static enum st sampled_fill(struct sampling *t) {
         t->blank = !*t->line;
     }
     report_end_image_lines(r, &t->images);
+    if (t->place != IN_HEAVIEST && t->place != IN_PROCESS) {
+        report_lack_count(r, crash_images_add(&t->named, r, true),
+                          "image that \"Binary Images\" leaves out",
+                          "images that \"Binary Images\" leaves out");
+    }
     if (t->place == IN_HEAVIEST && end_section_threads(t) == ST_OK) {
         (void)crash_images_add(&t->named, r, false);
         report_lack(r, "all but the main thread's heaviest stack: the text ends behind it");
@@ -544,6 +521,7 @@ static enum st sampled_fill(struct sampling *t) {
         return err_nomem(r->e);
     }
     r->process = t->command && !t->of_another ? t->command : r->process;
+    r->app_id = r->app_id ? r->app_id : r->process; /* a daemon's report has no bundle id */
     complete_executable(t);
     tell_choice(t);
     report_lack_count(r, t->unread, "line within its call trees that could not be read",
@@ -559,6 +537,7 @@ static enum st sampled_fill(struct sampling *t) {
             return ST_ERR;
         }
         (void)crash_images_add(&t->named, r, false);
+        report_own_uuid(r, t->uuid);
         report_lack(r, "what follows: the text ends without \"Binary Images\"");
     }
     return r->threads.len > 0

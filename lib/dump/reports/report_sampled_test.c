@@ -257,7 +257,7 @@ static void a_systems_report_is_of_its_most_blocked_app(void **state) {
         {SYSTEM DAEMON HOME MAIL SHOP("") GAME, "Mail", "com.example.Mail", NULL, -1},
         {SYSTEM DAEMON HOME MAIL SHOP("") GAME, "42", "com.example.Game", NULL, -1},
         {HEAD("hang", "") SHOP("") GAME, "Game", "com.example.Game", NULL, -1},
-        {HEAD("hang", "") GAME SHOP(""), NULL, NULL, "hang", 12500},
+        {HEAD("hang", "") GAME SHOP(""), NULL, "Shop", "hang", 12500},
         {SHOP(""), NULL, "com.example.Shop", NULL, -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,0 +1,173 @@
+/* Takes reports out of values in the lines of a stream: cells of CSV, strings, JSON objects between
+ * words, and text between tags of HTML. */
+#include <string.h>
+
+#include "dump/dump.h"
+#include "dump/input/dump_stream_private.h"
+#include "dump/input/line_value.h"
+#include "dump/input/report_formats.h"
+#include "dump/reports/report_format_private.h"
+#include "dump/reports/report_span_private.h"
+
+enum {
+    VALUE_MAX = 8 * 1024 * 1024, /* bytes within which a value has to end */
+    VALUE_MIN = 64               /* a shorter value holds no report */
+};
+
+bool stream_begins_report(const struct dump_stream *s, struct span text) {
+    const char *feed = memchr(text.p, '\n', line_len(text));
+    const struct span line = {text.p, feed ? feed : text.end};
+    struct span rest = text, json = span_value(&rest);
+    return report_is_ips_header(line) || stream_begins_dump(text.p, line_len(text)) ||
+           report_is_recognised(json.p, line_len(json), s->maps);
+}
+
+/* Decodes the value into *out. Reads more of the input for values that may go on behind their line;
+ * *end becomes the offset behind the value. */
+static enum line_value_end read_at(struct dump_stream *s, const struct line_value *v,
+                                   size_t line_end, struct strbuf *out, size_t *end) {
+    const bool lines = v->kind != LINE_STRING && v->kind != LINE_OBJECT;
+    size_t from = (size_t)(v->begin - s->text.data);
+    const size_t begin = from;
+    strbuf_clear(out);
+    for (;;) {
+        const char *const data = s->text.data;
+        struct span text = {data + from, data + (lines ? s->text.len : line_end)};
+        enum line_value_end how = line_value_read(v, &text, !lines || s->at_end, out);
+        *end = from = (size_t)(text.p - data);
+        if (how != LINE_VALUE_OPEN || !lines || s->at_end || out->failed) {
+            return how;
+        }
+        if (s->text.len - begin >= VALUE_MAX) {
+            return LINE_VALUE_NONE;
+        }
+        (void)stream_read_more(s, &s->broken);
+    }
+}
+
+/* Does the decoded value hold a report or a dump, perhaps between other lines? */
+static bool holds_report(struct dump_stream *s, const struct strbuf *value) {
+    const char *p = strbuf_cstr(value);
+    const struct span text = {p, p + value->len};
+    bool more;
+    if (value->len < VALUE_MIN || (!memchr(p, '\n', value->len) && !memchr(p, '"', value->len))) {
+        return false;
+    }
+    if (stream_begins_report(s, text)) {
+        return true;
+    }
+    enum st st = dump_stream_is_text(p, value->len, &more, &s->broken);
+    if (st == ST_ERR) {
+        (void)stream_end_early(s, value, &s->broken);
+    }
+    return st == ST_OK;
+}
+
+/* Is the value, of which *end is set as by read_at, one that holds a report? A value that the end
+ * of the input cut is. */
+static bool is_wanted(struct dump_stream *s, const struct line_value *v, size_t line_end,
+                      struct strbuf *out, size_t *end, bool *whole) {
+    const enum line_value_end how = read_at(s, v, line_end, out, end);
+    *whole = how == LINE_VALUE_WHOLE;
+    const bool cut = how == LINE_VALUE_OPEN && s->at_end && *end == s->text.len;
+    return (*whole || cut) && !out->failed && holds_report(s, out);
+}
+
+/* The value that stream_finds_value found. */
+struct stream_value {
+    size_t end; /* offset behind it */
+    bool whole; /* the mark that ends it was read */
+};
+
+/* Finds the first value that holds a report and begins in the line at `at`, of len bytes. */
+static bool stream_finds_value(struct dump_stream *s, size_t at, size_t len, struct strbuf *out,
+                               struct stream_value *found) {
+    size_t from = s->dropped + at < s->unvalued ? (size_t)(s->unvalued - s->dropped) : at;
+    const size_t line_end = at + len;
+    struct line_value v;
+    const struct span whole = {s->text.data + at, s->text.data + line_end};
+    if (text_begins_json(whole) || text_is_wrapped(whole)) {
+        return false;
+    }
+    while (from < line_end) {
+        const struct span line = {s->text.data + at, s->text.data + line_end};
+        if (!line_value_find(line, s->text.data + from, &v)) {
+            break;
+        }
+        const size_t begin = (size_t)(v.begin - s->text.data);
+        if (is_wanted(s, &v, line_end, out, &found->end, &found->whole)) {
+            return true;
+        }
+        if (v.kind == LINE_CELL) {
+            const size_t cell_end = found->end;
+            v = (struct line_value){LINE_STRING, s->text.data + begin, 0};
+            if (is_wanted(s, &v, line_end, out, &found->end, &found->whole)) {
+                return true;
+            }
+            found->end = cell_end > found->end ? cell_end : found->end;
+        }
+        from = found->end > begin ? found->end : begin;
+        if (out->failed || err_is(&s->broken)) {
+            break;
+        }
+    }
+    /* What was looked at is not searched for values again. */
+    s->unvalued = from > line_end ? s->dropped + from : s->unvalued;
+    return false;
+}
+
+bool stream_has_value(struct dump_stream *s, size_t at, size_t len) {
+    struct strbuf out = {0};
+    struct stream_value found;
+    bool has = stream_finds_value(s, at, len, &out, &found);
+    strbuf_release(&out);
+    return has;
+}
+
+static uint64_t feeds_in(const char *p, size_t len) {
+    uint64_t feeds = 0;
+    for (const char *end = p + len; (p = memchr(p, '\n', (size_t)(end - p))) != NULL; p++) {
+        feeds++;
+    }
+    return feeds;
+}
+
+bool stream_in_value(const struct dump_stream *s) {
+    return s->dropped + s->pos < s->value_end;
+}
+
+void stream_pass_value(struct dump_stream *s) {
+    if (s->value_end > 0 && !stream_in_value(s)) {
+        s->line -= s->value_feeds;
+        s->value_end = s->value_feeds = 0;
+    }
+}
+
+bool stream_take_value(struct dump_stream *s, size_t len) {
+    struct strbuf out = {0};
+    struct stream_value found;
+    bool taken = !stream_in_value(s) && stream_finds_value(s, s->pos, len, &out, &found);
+    if (taken) {
+        const bool feed = found.end < s->text.len && s->text.data[found.end] == '\n';
+        found.end += feed;
+        if (found.whole && out.data[out.len - 1] != '\n') {
+            strbuf_addc(&out, '\n');
+        }
+        taken = !out.failed && out.len <= found.end - s->pos;
+    }
+    if (taken) {
+        char *text = s->text.data;
+        const size_t old = found.end - s->pos;
+        /* Fewer lines than before: only a cell's last line feed may be missing, never two. */
+        s->value_feeds = feeds_in(out.data, out.len) - feeds_in(text + s->pos, old);
+        memcpy(text + s->pos, out.data, out.len);
+        memmove(text + s->pos + out.len, text + found.end, s->text.len - found.end);
+        s->text.len -= old - out.len;
+        s->value_end = s->dropped + s->pos + out.len;
+        s->looked = 0;
+        s->mended++;
+        s->in_text = s->in_prose = true;
+    }
+    strbuf_release(&out);
+    return taken;
+}

@@ -82,6 +82,9 @@ struct history {
     struct map by_offer; /* key: number of a bucket and a version; value: index into offers */
     VEC(struct dump_offer) offers;
     size_t offered_bytes;
+    struct {
+        uint64_t bytes, rows; /* of the dumps in the table, while dumps are written */
+    } kept;
     uint64_t uncommitted;
     struct history_counts counts; /* includes what is not committed */
     struct strbuf scratch, text, zip;

@@ -6,8 +6,8 @@
 #include "history/history_private.h"
 
 /* A sum of all parts is kept if what was merged into the largest kept sum, its base, has at least
- * ROLLED_BYTES_MIN bytes, and at least 1 / ROLLED_SHARE of the bytes of the base. If it has fewer, a
- * sum of what the base lacks is kept, as soon as the parts in it that are in no kept sum have
+ * ROLLED_BYTES_MIN bytes, and at least 1 / ROLLED_SHARE of the bytes of the base. If it has fewer,
+ * a sum of what the base lacks is kept, as soon as the parts in it that are in no kept sum have
  * ROLLED_BYTES_MIN bytes: to write the base again takes as long as to read it. */
 /* Maximum number of sums in a file. */
 enum { ROLLED_BYTES_MIN = 1 << 16, ROLLED_SHARE = 2, ROLLED_MAX = 4 };
@@ -204,12 +204,11 @@ static enum st put_rolled(struct sql_file *file, const struct keeping *k, const 
     sql_bind_bytes(s, 3, zip->data, zip->len);
     enum st st = sql_step(s, e);
     sql_finish(s);
-    if (st != ST_OK ||
-        sql_prepare(file, &s,
-                    "INSERT INTO rolled_part(part, rolled)"
-                    " SELECT ?1, (SELECT max(id) FROM rolled) WHERE NOT EXISTS"
-                    " (SELECT 1 FROM rolled_part WHERE part = ?1 AND rolled = ?2)",
-                    e) != ST_OK) {
+    if (st != ST_OK || sql_prepare(file, &s,
+                                   "INSERT INTO rolled_part(part, rolled)"
+                                   " SELECT ?1, (SELECT max(id) FROM rolled) WHERE NOT EXISTS"
+                                   " (SELECT 1 FROM rolled_part WHERE part = ?1 AND rolled = ?2)",
+                                   e) != ST_OK) {
         return ST_ERR;
     }
     sql_bind_number(s, 2, k->base);

@@ -122,8 +122,7 @@ static void frame_numbers(const struct partial_writer *w, size_t index,
     const struct bucket_frame *f = (const struct bucket_frame *)map_string(&w->t->frames, index);
     const uint32_t *texts = w->frame_texts[index];
     for (size_t i = 0; i < FRAME_TEXTS; i++) {
-        numbers[i] =
-            texts[i] == NO_INDEX ? NO_INDEX : w->tables[PARTIAL_STRINGS].place[texts[i]];
+        numbers[i] = texts[i] == NO_INDEX ? NO_INDEX : w->tables[PARTIAL_STRINGS].place[texts[i]];
     }
     numbers[FRAME_LINE] = f->line;
     numbers[FRAME_FLAGS] = (f->in_app ? FRAME_IN_APP : 0) | (f->resolved ? FRAME_RESOLVED : 0);
@@ -198,7 +197,8 @@ bool partial_find_rows(struct partial_writer *w) {
             ok = use_bucket(w, set, s->buckets.data[i]);
         }
     }
-    return ok && order_texts(w, PARTIAL_STRINGS) && order_frames(w) && order_texts(w, PARTIAL_PIECES);
+    return ok && order_texts(w, PARTIAL_STRINGS) && order_frames(w) &&
+           order_texts(w, PARTIAL_PIECES);
 }
 
 void partial_release_rows(struct partial_writer *w) {

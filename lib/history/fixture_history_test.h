@@ -22,6 +22,7 @@ struct fixture_history {
     struct triage_options options;
     char path[64];
     struct history *h;
+    unsigned buckets; /* number of buckets of the dumps that are offered; 0 = 7 */
 };
 
 static const char *const names[] = {"save", "on_save", "main"};
@@ -78,15 +79,15 @@ static inline void reopen(struct fixture_history *f, enum history_access access)
     }
 }
 
-/* Offers dump number n to t: version 5.(n mod 4), day n mod 9, user n mod 50, in one of 7 buckets.
- */
+/* Offers dump number n to t: version 5.(n mod 4), day n mod 9, user n mod 50, in one of f->buckets
+ * buckets, 7 if that is 0. */
 static inline enum st try_offer(struct fixture_history *f, struct triage *t, unsigned n) {
     char id[32], user[32], time[32], version[16], inner[32];
     snprintf(id, sizeof id, "dump-%u", n);
     snprintf(user, sizeof user, "user-%u", n % 50);
     snprintf(time, sizeof time, "2026-11-%02uT10:00:%02uZ", 10 + n % 9, n % 60);
     snprintf(version, sizeof version, "5.%u", n % 4);
-    snprintf(inner, sizeof inner, "save_%u", n % 7);
+    snprintf(inner, sizeof inner, "save_%u", n % (f->buckets ? f->buckets : 7));
     const char *const frames[] = {inner, names[1], names[2]};
     struct fixture x = {.d = {.id = id,
                               .user = user,

@@ -9,6 +9,7 @@
 
 #include "base/gz.h"
 #include "base/hash.h"
+#include "base/parse.h"
 #include "base/search.h"
 #include "classify/keys/version.h"
 #include "history/history_private.h"
@@ -18,7 +19,7 @@ enum {
      * heaviest. */
     KEPT_OFFERS = 256,
     KEPT_VERSIONS = 3, /* number of versions of a bucket (the newest) for which a dump is kept */
-    KEPT_ROWS = 64,    /* maximum number of dumps of a bucket that are examined */
+    KEPT_ROWS = 64,    /* maximum number of stored dumps of a bucket that are examined */
     KEPT_DUMP = 256 << 10, /* maximum number of bytes of a dump that is kept */
     /* Maximum number of bytes of dumps that are offered at the same time. */
     KEPT_OFFERED = 64 << 20,
@@ -131,11 +132,14 @@ void history_drop_offers(struct history *h) {
 
 /* ---- writing ---- */
 
-/* A row of the table of dumps, read to choose which rows stay. */
+/* A row of the table of dumps, or a dump that is offered to the table, read to choose which of them
+ * stay. */
 struct kept_dump {
     int64_t id;
     char version[64], time[OFFERED_TIME];
     int64_t span_ms;
+    uint64_t bytes;                  /* of the row */
+    const struct offered_dump *from; /* the offered dump; NULL = a row */
     bool keep;
 };
 
@@ -150,7 +154,9 @@ static enum st list_kept(struct history *h, uint64_t bucket, struct kept_dump ro
     enum st st = ST_NONE;
     while (*count < KEPT_ROWS && (st = sql_next(s, e)) == ST_OK) {
         struct kept_dump *k = &rows[(*count)++];
-        *k = (struct kept_dump){.id = sql_number(s, 0), .span_ms = sql_number(s, 3)};
+        *k = (struct kept_dump){.id = sql_number(s, 0),
+                                .span_ms = sql_number(s, 3),
+                                .bytes = (uint64_t)sql_number(s, 4)};
         snprintf(k->version, sizeof k->version, "%s", sql_text(s, 1));
         snprintf(k->time, sizeof k->time, "%s", sql_text(s, 2));
     }
@@ -188,26 +194,15 @@ static void choose_kept(struct kept_dump *rows, size_t count) {
     }
 }
 
-static enum st drop_others(struct history *h, uint64_t bucket, struct err *e) {
-    struct kept_dump *rows = calloc(KEPT_ROWS, sizeof *rows);
-    size_t count = 0;
-    enum st st = rows ? list_kept(h, bucket, rows, &count, e) : err_nomem(e);
-    if (st == ST_OK) {
-        choose_kept(rows, count);
+static enum st drop_row(struct history *h, const struct kept_dump *row, struct err *e) {
+    struct sql_statement *s = history_statement(h, HISTORY_DUMP_DROP, e);
+    if (!s) {
+        return ST_ERR;
     }
-    for (size_t i = 0; st == ST_OK && i < count; i++) {
-        if (rows[i].keep) {
-            continue;
-        }
-        struct sql_statement *s = history_statement(h, HISTORY_DUMP_DROP, e);
-        st = s ? ST_OK : ST_ERR;
-        if (s) {
-            sql_bind_number(s, 1, rows[i].id);
-            st = sql_step(s, e);
-        }
-    }
-    free(rows);
-    return st;
+    sql_bind_number(s, 1, row->id);
+    h->kept.bytes -= row->bytes < h->kept.bytes ? row->bytes : h->kept.bytes;
+    h->kept.rows -= h->kept.rows > 0;
+    return sql_step(s, e);
 }
 
 static enum st write_kept_dump(struct history *h, uint64_t bucket, const struct offered_dump *d,
@@ -234,7 +229,50 @@ static enum st write_kept_dump(struct history *h, uint64_t bucket, const struct 
         sql_bind_none(s, 6);
     }
     sql_bind_bytes(s, 7, h->zip.data, h->zip.len);
-    return sql_step(s, e);
+    st = sql_step(s, e);
+    if (st == ST_OK && sql_changed(h->file)) {
+        h->kept.bytes += h->zip.len;
+        h->kept.rows++;
+    }
+    return st;
+}
+
+/* Appends an offered dump to the rows, unless it is one of them. */
+static void list_offered(const struct history *h, const struct offered_dump *d,
+                         struct kept_dump *rows, size_t *count) {
+    for (size_t i = 0; i < *count; i++) {
+        if (rows[i].id == (int64_t)d->id) {
+            return;
+        }
+    }
+    struct kept_dump *k = &rows[(*count)++];
+    *k = (struct kept_dump){.id = (int64_t)d->id, .span_ms = d->span_ms, .from = d};
+    snprintf(k->version, sizeof k->version, "%s", h->cells.data[d->cell].version);
+    snprintf(k->time, sizeof k->time, "%s", d->time);
+}
+
+/* Writes the dumps of an offer that are to be kept, and drops the rows of the bucket that they
+ * replace. */
+static enum st write_offer(struct history *h, const struct dump_offer *o, struct err *e) {
+    struct kept_dump *rows = calloc(KEPT_ROWS + 2, sizeof *rows);
+    size_t count = 0;
+    enum st st = rows ? list_kept(h, o->bucket, rows, &count, e) : err_nomem(e);
+    if (st == ST_OK) {
+        list_offered(h, &o->worst, rows, &count);
+        if (o->newest.text) {
+            list_offered(h, &o->newest, rows, &count);
+        }
+        choose_kept(rows, count);
+    }
+    for (size_t i = 0; st == ST_OK && i < count; i++) {
+        const struct kept_dump *k = &rows[i];
+        if (k->keep == !k->from) {
+            continue; /* a row that stays, or an offered dump that is not written */
+        }
+        st = k->from ? write_kept_dump(h, o->bucket, k->from, e) : drop_row(h, k, e);
+    }
+    free(rows);
+    return st;
 }
 
 static int by_offer_weight(const void *a, const void *b) {
@@ -244,16 +282,44 @@ static int by_offer_weight(const void *a, const void *b) {
     return order ? order : COMPARE(x->worst.id, y->worst.id);
 }
 
-/* Reads how many bytes the table has. */
-static enum st kept_bytes(struct history *h, uint64_t *bytes, struct err *e) {
+/* Sets h->kept, which a query of two numbers counts. */
+static enum st count_kept(struct history *h, const char *query, struct err *e) {
     struct sql_statement *s;
-    if (sql_prepare(h->file, &s, "SELECT sum(length(text)) FROM dump", e) != ST_OK) {
+    if (sql_prepare(h->file, &s, query, e) != ST_OK) {
         return ST_ERR;
     }
     enum st st = sql_next(s, e);
-    *bytes = st == ST_OK ? (uint64_t)sql_number(s, 0) : 0;
+    h->kept.rows = st == ST_OK ? (uint64_t)sql_number(s, 0) : 0;
+    h->kept.bytes = st == ST_OK ? (uint64_t)sql_number(s, 1) : 0;
     sql_finish(s);
     return st == ST_ERR ? ST_ERR : ST_OK;
+}
+
+static const char kept_all[] = "SELECT count(*), sum(length(text)) FROM dump";
+
+/* Reads how many bytes the table has from the fact that the last commit has left. To count them
+ * means to read all of the table, so they are counted only if the fact is missing, if the table has
+ * another number of rows than the fact says, or if dumps are to be dropped by it. */
+static enum st read_kept(struct history *h, struct err *e) {
+    uint64_t rows, bytes;
+    strbuf_reset(&h->scratch);
+    enum st st = history_fact(h, "dumps", &h->scratch, e);
+    const char *text = strbuf_cstr(&h->scratch), *space = strchr(text, ' ');
+    bool told = st == ST_OK && space &&
+                parse_u64(text, (size_t)(space - text), UINT64_MAX, &rows) &&
+                parse_u64(space + 1, strlen(space + 1), KEPT_BYTES, &bytes);
+    st = st == ST_ERR ? ST_ERR : count_kept(h, "SELECT count(*), 0 FROM dump", e);
+    if (st == ST_OK && told && rows == h->kept.rows) {
+        h->kept.bytes = bytes;
+        return ST_OK;
+    }
+    return st == ST_OK ? count_kept(h, kept_all, e) : st;
+}
+
+static enum st note_kept(struct history *h, struct err *e) {
+    char text[48];
+    snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64, h->kept.rows, h->kept.bytes);
+    return history_set_fact(h, "dumps", text, e);
 }
 
 /* If the table has more than KEPT_BYTES, drops all dumps of one bucket after another, least time
@@ -261,8 +327,8 @@ static enum st kept_bytes(struct history *h, uint64_t *bytes, struct err *e) {
 static enum st drop_lightest(struct history *h, struct err *e) {
     struct sql_statement *s;
     VEC(int64_t) buckets = {0};
-    uint64_t bytes = 0;
-    enum st st = kept_bytes(h, &bytes, e), more = ST_NONE;
+    enum st st = h->kept.bytes > KEPT_BYTES ? count_kept(h, kept_all, e) : ST_OK, more = ST_NONE;
+    uint64_t bytes = h->kept.bytes;
     if (st != ST_OK || bytes <= KEPT_BYTES) {
         return st;
     }
@@ -290,24 +356,20 @@ static enum st drop_lightest(struct history *h, struct err *e) {
         sql_finish(s);
     }
     VEC_RELEASE(&buckets);
-    return st;
+    return st == ST_OK ? count_kept(h, kept_all, e) : st;
 }
 
 enum st history_write_dumps(struct history *h, struct err *e) {
-    enum st st = ST_OK;
     if (!h->offers.len) {
         return ST_OK;
     }
+    enum st st = read_kept(h, e);
     qsort(h->offers.data, h->offers.len, sizeof *h->offers.data, by_offer_weight);
     for (size_t i = 0; st == ST_OK && i < h->offers.len && i < KEPT_OFFERS; i++) {
-        const struct dump_offer *o = &h->offers.data[i];
-        st = write_kept_dump(h, o->bucket, &o->worst, e);
-        if (st == ST_OK && o->newest.text) {
-            st = write_kept_dump(h, o->bucket, &o->newest, e);
-        }
-        st = st == ST_OK ? drop_others(h, o->bucket, e) : st;
+        st = write_offer(h, &h->offers.data[i], e);
     }
-    return st == ST_OK ? drop_lightest(h, e) : st;
+    st = st == ST_OK ? drop_lightest(h, e) : st;
+    return st == ST_OK ? note_kept(h, e) : st;
 }
 
 /* ---- reading ---- */

@@ -13,19 +13,13 @@ enum { PAGE_ZIP_LEVEL = 1 };
 
 /* ---- reading ---- */
 
-/* A page stored in the file, which may belong to the parts that are read. */
-struct kept_page {
-    int64_t rolled;
-    uint64_t dumps; /* of the sum */
-};
-
 /* Finds the stored page that was made of exactly these parts, if all of them were counted by one
- * set of rules. ST_NONE: there is none. */
-static enum st find_page(struct history *h, struct history_parts *parts, struct kept_page *out,
+ * set of rules. *rolled: the sum beside which it is stored. ST_NONE: there is none. */
+static enum st find_page(struct history *h, struct history_parts *parts, int64_t *rolled,
                          struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(h->file, &s,
-                    "SELECT p.rolled, r.dumps FROM rolled_page p JOIN rolled r ON r.id = p.rolled"
+                    "SELECT p.rolled FROM rolled_page p JOIN rolled r ON r.id = p.rolled"
                     " WHERE p.parts = ?1 AND p.made = ?2 AND r.rules = ?3",
                     e) != ST_OK) {
         return ST_ERR;
@@ -35,20 +29,9 @@ static enum st find_page(struct history *h, struct history_parts *parts, struct 
     sql_bind_number(s, 3, parts->rows.data[0].rules);
     enum st st = sql_next(s, e);
     if (st == ST_OK) {
-        *out = (struct kept_page){sql_number(s, 0), (uint64_t)sql_number(s, 1)};
+        *rolled = sql_number(s, 0);
     }
     sql_finish(s);
-    return st;
-}
-
-static enum st has_all(struct history *h, const struct kept_page *page, struct history_parts *parts,
-                       struct err *e) {
-    enum st st = history_match_parts(h, page->rolled, page->dumps, true, parts->rows.data,
-                                     parts->rows.len, e);
-    for (size_t i = 0; st == ST_OK && i < parts->rows.len; i++) {
-        const struct history_part_row *p = &parts->rows.data[i];
-        st = p->taken && p->rules == parts->rows.data[0].rules ? ST_OK : ST_NONE;
-    }
     return st;
 }
 
@@ -75,7 +58,7 @@ static enum st take_page(struct history *h, struct sql_statement *s, int column,
 }
 
 /* Reads a kept page. ST_NONE: it is damaged; the caller then reads the parts instead. */
-static enum st load_page(struct history *h, const struct kept_page *page, struct triage **top,
+static enum st load_page(struct history *h, int64_t rolled, struct triage **top,
                          struct strbuf *rows, struct err *e) {
     struct sql_statement *s;
     struct err damage = {0};
@@ -83,7 +66,7 @@ static enum st load_page(struct history *h, const struct kept_page *page, struct
         ST_OK) {
         return ST_ERR;
     }
-    sql_bind_number(s, 1, page->rolled);
+    sql_bind_number(s, 1, rolled);
     enum st st = sql_next(s, &damage);
     st = st == ST_OK ? take_page(h, s, 0, top, rows, &damage) : st;
     sql_finish(s);
@@ -94,7 +77,7 @@ enum st history_read_page(struct history *h, const struct history_span *span,
                           const struct triage_options *o, struct triage **top, struct strbuf *rows,
                           struct err *e) {
     struct history_parts parts = {0};
-    struct kept_page page;
+    int64_t page = 0, base = 0;
     *top = NULL;
     strbuf_clear(rows);
     if (h->version < HISTORY_VERSION || sql_is_writing(h->file)) {
@@ -104,8 +87,10 @@ enum st history_read_page(struct history *h, const struct history_span *span,
     st = st == ST_OK ? history_list_parts(h, span, &parts, e) : st;
     st = st == ST_OK && !parts.rows.len ? ST_NONE : st;
     st = st == ST_OK ? find_page(h, &parts, &page, e) : st;
-    st = st == ST_OK ? has_all(h, &page, &parts, e) : st;
-    st = st == ST_OK ? load_page(h, &page, top, rows, e) : st;
+    /* A part in a kept sum does not change as long as the sum stays, so the number made of the
+     * parts still stands for the same parts. */
+    st = st == ST_OK ? history_find_sums(h, &parts, &base, e) : st;
+    st = st == ST_OK ? load_page(h, page, top, rows, e) : st;
     st = st == ST_OK && !is_made_with(*top, o) ? ST_NONE : st;
     sql_end_reading(h->file);
     VEC_RELEASE(&parts.rows);
@@ -128,7 +113,8 @@ static enum st check_page(struct history *h, struct sql_statement *s, struct err
     if (st == ST_OK && !summary_rows_fit(top, rows.data, rows.len)) {
         st = err_set(e, ERR_FORMAT, "its rows are damaged, or not those behind its buckets");
     }
-    if (st == ST_OK && shown_dump_count(top) != (uint64_t)sql_number(s, 3)) {
+    /* A page has the dumps of the sum beside which it is stored, and those of smaller sums. */
+    if (st == ST_OK && shown_dump_count(top) < (uint64_t)sql_number(s, 3)) {
         st = err_set(e, ERR_FORMAT, "it has %" PRIu64 " dumps, its sum %" PRId64,
                      shown_dump_count(top), sql_number(s, 3));
     }
@@ -172,24 +158,18 @@ struct page_keeping {
     const struct strbuf *rows; /* compressed; h->zip has the triage */
 };
 
-/* Finds the kept sum of exactly these parts, and marks the parts as taken. ST_NONE: there is
- * none. */
-static enum st find_sum(struct history *h, struct history_parts *parts, struct kept_page *out,
-                        struct err *e) {
-    struct sql_statement *s;
-    if (sql_prepare(h->file, &s, "SELECT id, dumps FROM rolled ORDER BY dumps DESC", e) != ST_OK) {
-        return ST_ERR;
-    }
-    enum st st, fits = ST_NONE;
-    while (fits == ST_NONE && (st = sql_next(s, e)) == ST_OK) {
-        *out = (struct kept_page){sql_number(s, 0), (uint64_t)sql_number(s, 1)};
-        fits = has_all(h, out, parts, e);
-        for (size_t i = 0; fits == ST_NONE && i < parts->rows.len; i++) {
-            parts->rows.data[i].taken = false;
-        }
-    }
-    sql_finish(s);
-    return fits == ST_NONE && st == ST_ERR ? ST_ERR : fits;
+/* Finds the sum beside which the page of a span is to be stored, and the number made of the parts.
+ * ST_NONE: kept sums do not have all parts, or the parts are not those that history_read read last.
+ */
+static enum st find_place(struct history *h, const struct history_span *span, int64_t *base,
+                          uint64_t *hash, struct err *e) {
+    struct history_parts parts = {0};
+    enum st st = history_list_parts(h, span, &parts, e);
+    *hash = history_parts_hash(&parts);
+    st = st == ST_OK && *hash != h->parts_read ? ST_NONE : st;
+    st = st == ST_OK ? history_find_sums(h, &parts, base, e) : st;
+    VEC_RELEASE(&parts.rows);
+    return st;
 }
 
 static enum st put_page(struct history *h, struct sql_file *file, int64_t rolled, uint64_t parts,
@@ -215,15 +195,10 @@ static enum st put_page(struct history *h, struct sql_file *file, int64_t rolled
  * lock, so the parts cannot change meanwhile. */
 static enum st write_kept_page(void *ctx, struct history *h, struct sql_file *file, struct err *e) {
     const struct page_keeping *k = ctx;
-    struct history_parts parts = {0};
-    struct kept_page sum = {0}; /* find_sum sets it, which cppcheck does not see */
-    enum st st = history_list_parts(h, k->span, &parts, e);
-    uint64_t hash = history_parts_hash(&parts);
-    if (st == ST_OK) {
-        st = parts.rows.len && hash == h->parts_read ? find_sum(h, &parts, &sum, e) : ST_NONE;
-    }
-    st = st == ST_OK ? put_page(h, file, sum.rolled, hash, k->rows, e) : st;
-    VEC_RELEASE(&parts.rows);
+    int64_t base = 0;
+    uint64_t hash = 0;
+    enum st st = find_place(h, k->span, &base, &hash, e);
+    st = st == ST_OK ? put_page(h, file, base, hash, k->rows, e) : st;
     return st == ST_NONE ? ST_ERR : st;
 }
 
@@ -231,8 +206,12 @@ enum st history_keep_page(struct history *h, const struct history_span *span,
                           const struct triage *top, const struct strbuf *rows, struct err *e) {
     struct strbuf zip = {0};
     struct page_keeping k = {span, &zip};
-    if (!h->parts_read) {
-        return ST_OK;
+    struct err why = {0};
+    int64_t base;
+    uint64_t hash;
+    /* Looked up before anything is packed, and again under the write lock. */
+    if (!h->parts_read || find_place(h, span, &base, &hash, &why) != ST_OK) {
+        return why.code == ERR_NOMEM ? err_nomem(e) : ST_OK;
     }
     enum st st = gz_deflate_fast(rows->data, rows->len, PAGE_ZIP_LEVEL, &zip, e);
     strbuf_reset(&h->zip);

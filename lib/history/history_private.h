@@ -82,6 +82,9 @@ struct history {
     struct map by_offer; /* key: number of a bucket and a version; value: index into offers */
     VEC(struct dump_offer) offers;
     size_t offered_bytes;
+    struct {
+        uint64_t bytes, rows; /* of the dumps in the table, while dumps are written */
+    } kept;
     uint64_t uncommitted;
     struct history_counts counts; /* includes what is not committed */
     struct strbuf scratch, text, zip;
@@ -230,23 +233,37 @@ enum st history_save(struct history *h, history_saving save, void *ctx,
 struct rolled_sum {
     int64_t rules;
     uint64_t dumps;
-    uint64_t kept;    /* bytes of the largest kept sum that was read from the file */
-    uint64_t read;    /* bytes of everything else that was read: parts and smaller sums */
-    bool damaged;     /* a part could not be read */
-    struct triage *t; /* NULL = the sum has no part; the owner calls triage_free */
+    int64_t base; /* row of the largest kept sum that was read from the file; 0 = none was read */
+    uint64_t base_dumps;
+    uint64_t kept;       /* bytes of the sum `base` */
+    uint64_t read;       /* bytes of everything else that was read: parts and smaller sums */
+    uint64_t parts;      /* bytes of the parts in `read` */
+    bool damaged;        /* a part could not be read */
+    struct triage *t;    /* NULL = the sum has no part; the owner calls triage_free */
+    struct triage *rest; /* what was read besides `base` and is not merged into `t` yet; NULL =
+                            nothing; the owner calls triage_free */
 };
+/* Merges a triage, which is freed in any case, into the sum: into `rest` if the sum has a base,
+ * else into `t`. */
+enum st history_sum_take(struct rolled_sum *sum, struct triage *t, struct err *e) BASE_MUST_USE;
+/* Merges the rest into `t`. */
+enum st history_sum_join(struct rolled_sum *sum, struct err *e) BASE_MUST_USE;
+/* Finds the kept sums from which history_read_rolled would read these parts, and marks the parts
+ * as taken. *base: row of the largest sum. ST_NONE: they do not have all of the parts. */
+enum st history_find_sums(struct history *h, struct history_parts *parts, int64_t *base,
+                          struct err *e) BASE_MUST_USE;
 /* Adds to `sum` the kept sums of its rules whose parts are all among `parts` and not taken yet, the
  * largest first, and marks their parts as taken. ST_ERR: as history_add; a damaged sum is left out.
  */
 enum st history_read_rolled(struct history *h, struct history_part_row *parts, size_t count,
                             struct rolled_sum *sum, struct err *e) BASE_MUST_USE;
-/* Keeps the sum of all parts of one set of rules in the file, if that saves enough reading. The
- * function does not wait for a lock: if the file cannot be written now, is damaged, or was changed
- * by another connection since `version` (sql_data_version), nothing happens. ST_ERR: out of
- * memory. */
+/* Keeps the sum of all parts of one set of rules in the file, or of those that the sum's base lacks
+ * as long as they have much fewer bytes than the base, if that saves enough reading. The function
+ * may call history_sum_join, and does not wait for a lock: if the file cannot be written now, is
+ * damaged, or was changed by another connection since `version` (sql_data_version), nothing is
+ * kept. ST_ERR: out of memory. */
 enum st history_keep_rolled(struct history *h, const struct history_part_row *parts, size_t count,
-                            const struct rolled_sum *sum, int64_t version,
-                            struct err *e) BASE_MUST_USE;
+                            struct rolled_sum *sum, int64_t version, struct err *e) BASE_MUST_USE;
 
 /* A condition of SQL on a row of the table alias: no bucket whose frames all have names has the id.
  * Such a bucket keeps its marks and days, because one forged dump could claim its id. */

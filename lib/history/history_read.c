@@ -171,14 +171,11 @@ static enum st take_part(struct history_reader *r, struct history_part_row *p, s
     }
     p->taken = true;
     sum->dumps += p->dumps;
-    if (!sum->t) {
-        sum->t = t;
-        return ST_OK; /* the first part is the sum: nothing was merged, and `read` counts what is */
+    if (sum->t) { /* the first part is the sum: nothing was merged, and `read` counts what is */
+        sum->read += p->bytes;
+        sum->parts += p->bytes;
     }
-    sum->read += p->bytes;
-    st = triage_merge(sum->t, t, e);
-    triage_free(t);
-    return st;
+    return history_sum_take(sum, t, e);
 }
 
 /* Merges the parts of the span, all read in one transaction. */
@@ -194,6 +191,9 @@ static enum st take_parts(struct history_reader *r, struct err *e) {
     for (size_t i = 0; st == ST_OK && i < r->sums.len && !r->span->no_sum; i++) {
         st = history_keep_rolled(r->h, r->parts.rows.data, r->parts.rows.len, &r->sums.data[i],
                                  version, e);
+    }
+    for (size_t i = 0; st == ST_OK && i < r->sums.len; i++) {
+        st = history_sum_join(&r->sums.data[i], e);
     }
     return st;
 }
@@ -246,6 +246,7 @@ enum st history_read(struct history *h, const struct history_span *span, struct 
     st = st == ST_OK ? join_sums(&r, k, o, out, e) : st;
     for (size_t i = 0; i < r.sums.len; i++) {
         triage_free(r.sums.data[i].t);
+        triage_free(r.sums.data[i].rest);
     }
     VEC_RELEASE(&r.sums);
     h->parts_read = st == ST_OK && !err_is(&r.first) ? history_parts_hash(&r.parts) : 0;

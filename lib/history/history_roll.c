@@ -5,10 +5,12 @@
 
 #include "history/history_private.h"
 
-/* A sum is kept if the parts and smaller sums that were merged into the largest kept sum have at
- * least ROLLED_BYTES_MIN bytes, and at least 1 / ROLLED_SHARE of the bytes of that sum. */
+/* A sum of all parts is kept if what was merged into the largest kept sum, its base, has at least
+ * ROLLED_BYTES_MIN bytes, and at least 1 / ROLLED_SHARE of the bytes of the base. If it has fewer,
+ * a sum of what the base lacks is kept, as soon as the parts in it that are in no kept sum have
+ * ROLLED_BYTES_MIN bytes: to write the base again takes as long as to read it. */
 /* Maximum number of sums in a file. */
-enum { ROLLED_BYTES_MIN = 1 << 16, ROLLED_SHARE = 8, ROLLED_MAX = 4 };
+enum { ROLLED_BYTES_MIN = 1 << 16, ROLLED_SHARE = 2, ROLLED_MAX = 4 };
 
 /* ---- reading ---- */
 
@@ -51,6 +53,24 @@ enum st history_match_parts(struct history *h, int64_t rolled, uint64_t dumps, b
     return fits && sum == dumps ? ST_OK : ST_NONE;
 }
 
+enum st history_sum_take(struct rolled_sum *sum, struct triage *t, struct err *e) {
+    struct triage **to = sum->base ? &sum->rest : &sum->t;
+    if (!*to) {
+        *to = t;
+        return ST_OK;
+    }
+    enum st st = triage_merge(*to, t, e);
+    triage_free(t);
+    return st;
+}
+
+enum st history_sum_join(struct rolled_sum *sum, struct err *e) {
+    enum st st = sum->rest ? triage_merge(sum->t, sum->rest, e) : ST_OK;
+    triage_free(sum->rest);
+    sum->rest = NULL;
+    return st;
+}
+
 /* Merges a partial into a sum. ST_NONE: the partial is damaged. */
 static enum st add_partial(struct history *h, const void *bytes, size_t len, struct rolled_sum *sum,
                            struct err *e) {
@@ -59,13 +79,7 @@ static enum st add_partial(struct history *h, const void *bytes, size_t len, str
     if (history_part(h, bytes, len, &t, &damage) != ST_OK) {
         return damage.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
     }
-    if (!sum->t) {
-        sum->t = t;
-        return ST_OK;
-    }
-    enum st st = triage_merge(sum->t, t, e);
-    triage_free(t);
-    return st;
+    return history_sum_take(sum, t, e);
 }
 
 /* Merges the partial of the kept sum of this id into a sum. ST_NONE: the partial is damaged or
@@ -95,13 +109,21 @@ static enum st take_rolled(struct history *h, int64_t rolled, uint64_t dumps,
     enum st st = history_match_parts(h, rolled, dumps, false, parts, count, e);
     st = st == ST_OK ? add_rolled(h, rolled, sum, &size, e) : st;
     st = st == ST_OK ? history_match_parts(h, rolled, dumps, true, parts, count, e) : st;
-    if (st == ST_OK) {
-        sum->read += sum->kept ? size : 0;
-        sum->kept = sum->kept ? sum->kept : size;
-        sum->dumps += dumps;
+    if (st == ST_OK && sum->base) {
+        sum->read += size;
+    } else if (st == ST_OK) {
+        sum->base = rolled;
+        sum->base_dumps = dumps;
+        sum->kept = size;
     }
+    sum->dumps += st == ST_OK ? dumps : 0;
     return st;
 }
+
+/* The kept sums of a set of rules, in the order in which they are read. They have tens of
+ * megabytes. The query does not select them, because SQLite's sorter would copy them. */
+static const char rolled_of_rules[] =
+    "SELECT id, dumps FROM rolled WHERE rules = ?1 ORDER BY dumps DESC, id DESC";
 
 enum st history_read_rolled(struct history *h, struct history_part_row *parts, size_t count,
                             struct rolled_sum *sum, struct err *e) {
@@ -109,11 +131,7 @@ enum st history_read_rolled(struct history *h, struct history_part_row *parts, s
     if (h->version < 2) {
         return ST_OK;
     }
-    /* The partials have tens of megabytes. The query does not select them, because SQLite's sorter
-     * would copy them. */
-    if (sql_prepare(h->file, &s,
-                    "SELECT id, dumps FROM rolled WHERE rules = ?1 ORDER BY dumps DESC, id DESC",
-                    e) != ST_OK) {
+    if (sql_prepare(h->file, &s, rolled_of_rules, e) != ST_OK) {
         return ST_ERR;
     }
     sql_bind_number(s, 1, sum->rules);
@@ -125,31 +143,79 @@ enum st history_read_rolled(struct history *h, struct history_part_row *parts, s
     return st == ST_ERR || more == ST_ERR ? ST_ERR : ST_OK;
 }
 
+/* Marks the parts of a kept sum as taken, if it can be used. ST_NONE: it cannot. */
+static enum st match_sum(struct history *h, int64_t rolled, uint64_t dumps,
+                         struct history_parts *parts, struct err *e) {
+    struct history_part_row *rows = parts->rows.data;
+    const size_t count = parts->rows.len;
+    enum st st = history_match_parts(h, rolled, dumps, false, rows, count, e);
+    return st == ST_OK ? history_match_parts(h, rolled, dumps, true, rows, count, e) : st;
+}
+
+enum st history_find_sums(struct history *h, struct history_parts *parts, int64_t *base,
+                          struct err *e) {
+    struct sql_statement *s;
+    *base = 0;
+    if (!parts->rows.len || sql_prepare(h->file, &s, rolled_of_rules, e) != ST_OK) {
+        return parts->rows.len ? ST_ERR : ST_NONE;
+    }
+    sql_bind_number(s, 1, parts->rows.data[0].rules);
+    enum st st = ST_OK, more = ST_OK;
+    while (st != ST_ERR && (more = sql_next(s, e)) == ST_OK) {
+        st = match_sum(h, sql_number(s, 0), (uint64_t)sql_number(s, 1), parts, e);
+        *base = st == ST_OK && !*base ? sql_number(s, 0) : *base;
+    }
+    sql_finish(s);
+    if (st == ST_ERR || more == ST_ERR) {
+        return ST_ERR;
+    }
+    for (size_t i = 0; i < parts->rows.len; i++) {
+        const struct history_part_row *p = &parts->rows.data[i];
+        if (!p->taken || p->rules != parts->rows.data[0].rules) {
+            return ST_NONE;
+        }
+    }
+    return ST_OK;
+}
+
 /* ---- keeping ---- */
 
+/* A sum to be kept. */
+struct keeping {
+    const struct history_part_row *parts;
+    size_t count;
+    int64_t rules;
+    int64_t base; /* row of the kept sum that has the parts which this sum lacks; 0 = it lacks
+                     none */
+    uint64_t dumps;
+    int64_t version;
+};
+
 /* Inserts the sum's row, and a row for each of its parts. */
-static enum st put_rolled(struct sql_file *file, const struct history_part_row *parts, size_t count,
-                          const struct rolled_sum *sum, const struct strbuf *zip, struct err *e) {
+static enum st put_rolled(struct sql_file *file, const struct keeping *k, const struct strbuf *zip,
+                          struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(file, &s, "INSERT INTO rolled(rules, dumps, partial) VALUES(?1, ?2, ?3)", e) !=
         ST_OK) {
         return ST_ERR;
     }
-    sql_bind_number(s, 1, sum->rules);
-    sql_bind_count(s, 2, sum->dumps);
+    sql_bind_number(s, 1, k->rules);
+    sql_bind_count(s, 2, k->dumps);
     sql_bind_bytes(s, 3, zip->data, zip->len);
     enum st st = sql_step(s, e);
     sql_finish(s);
-    if (st != ST_OK ||
-        sql_prepare(file, &s,
-                    "INSERT INTO rolled_part(part, rolled) SELECT ?1, max(id) FROM rolled",
-                    e) != ST_OK) {
+    if (st != ST_OK || sql_prepare(file, &s,
+                                   "INSERT INTO rolled_part(part, rolled)"
+                                   " SELECT ?1, (SELECT max(id) FROM rolled) WHERE NOT EXISTS"
+                                   " (SELECT 1 FROM rolled_part WHERE part = ?1 AND rolled = ?2)",
+                                   e) != ST_OK) {
         return ST_ERR;
     }
-    for (size_t i = 0; st == ST_OK && i < count; i++) {
-        if (parts[i].rules == sum->rules) {
+    sql_bind_number(s, 2, k->base);
+    for (size_t i = 0; st == ST_OK && i < k->count; i++) {
+        if (k->parts[i].rules == k->rules) {
             sql_reset(s);
-            sql_bind_number(s, 1, parts[i].id);
+            sql_bind_number(s, 1, k->parts[i].id);
             st = sql_step(s, e);
         }
     }
@@ -157,21 +223,22 @@ static enum st put_rolled(struct sql_file *file, const struct history_part_row *
     return st;
 }
 
-/* Drops the sums that the newest sum makes superfluous: those of the same rules that have at least
- * half of the newest sum's dumps and no part that the newest sum lacks. Then drops sums until there
- * are at most ROLLED_MAX, the oldest first. */
-static enum st drop_needless(struct sql_file *file, struct err *e) {
+/* Drops the sums that the newest sum makes superfluous: those of the same rules that have no part
+ * that the newest sum lacks and, if it has no base, at least half of its dumps. Then drops sums
+ * until there are at most ROLLED_MAX, the oldest first, but not the base (0 = the newest sum has
+ * none). */
+static enum st drop_needless(struct sql_file *file, int64_t base, struct err *e) {
     static const char *const drop_empty =
         "DELETE FROM rolled WHERE id NOT IN (SELECT rolled FROM rolled_part)";
     const char *const steps[] = {
         "DELETE FROM rolled_part WHERE rolled IN (SELECT r.id FROM rolled r, rolled n"
         " WHERE n.id = (SELECT max(id) FROM rolled) AND r.id <> n.id AND r.rules = n.rules"
-        " AND r.dumps >= n.dumps / 2 AND NOT EXISTS (SELECT 1 FROM rolled_part p"
+        " AND (?1 <> 0 OR r.dumps >= n.dumps / 2) AND NOT EXISTS (SELECT 1 FROM rolled_part p"
         " WHERE p.rolled = r.id AND p.part NOT IN (SELECT part FROM rolled_part"
         " WHERE rolled = n.id)))",
         drop_empty,
         "DELETE FROM rolled_part WHERE rolled NOT IN"
-        " (SELECT id FROM rolled ORDER BY id DESC LIMIT ?1)",
+        " (SELECT id FROM rolled ORDER BY id = ?1 DESC, id DESC LIMIT ?2)",
         drop_empty, "DELETE FROM rolled_page WHERE rolled NOT IN (SELECT id FROM rolled)"};
     enum st st = ST_OK;
     for (size_t i = 0; st == ST_OK && i < sizeof steps / sizeof *steps; i++) {
@@ -179,22 +246,17 @@ static enum st drop_needless(struct sql_file *file, struct err *e) {
         if (sql_prepare(file, &s, steps[i], e) != ST_OK) {
             return ST_ERR;
         }
+        if (i == 0 || i == 2) {
+            sql_bind_number(s, 1, base);
+        }
         if (i == 2) {
-            sql_bind_number(s, 1, ROLLED_MAX);
+            sql_bind_number(s, 2, ROLLED_MAX);
         }
         st = sql_step(s, e);
         sql_finish(s);
     }
     return st;
 }
-
-/* A sum to be kept. */
-struct keeping {
-    const struct history_part_row *parts;
-    size_t count;
-    const struct rolled_sum *sum;
-    int64_t version;
-};
 
 /* Writes the sum, if the file has not changed since the parts were read. */
 static enum st write_rolled(void *ctx, struct history *h, struct sql_file *file, struct err *e) {
@@ -203,21 +265,23 @@ static enum st write_rolled(void *ctx, struct history *h, struct sql_file *file,
     if (sql_data_version(h->file, &now, e) != ST_OK || now != k->version) {
         return ST_ERR;
     }
-    return put_rolled(file, k->parts, k->count, k->sum, &h->zip, e) == ST_OK
-               ? drop_needless(file, e)
-               : ST_ERR;
+    return put_rolled(file, k, &h->zip, e) == ST_OK ? drop_needless(file, k->base, e) : ST_ERR;
 }
 
 enum st history_keep_rolled(struct history *h, const struct history_part_row *parts, size_t count,
-                            const struct rolled_sum *sum, int64_t version, struct err *e) {
-    struct keeping k = {parts, count, sum, version};
-    if (h->version < HISTORY_VERSION || sum->damaged || sum->read < ROLLED_BYTES_MIN ||
-        sum->read < sum->kept / ROLLED_SHARE || sql_is_writing(h->file)) {
+                            struct rolled_sum *sum, int64_t version, struct err *e) {
+    struct keeping k = {.parts = parts, .count = count, .rules = sum->rules, .version = version};
+    bool all = !sum->base || sum->read >= sum->kept / ROLLED_SHARE;
+    if (h->version < HISTORY_VERSION || sum->damaged || sql_is_writing(h->file) ||
+        (all ? sum->read : sum->parts) < ROLLED_BYTES_MIN) {
         return ST_OK;
     }
+    k.base = all ? 0 : sum->base;
+    k.dumps = all ? sum->dumps : sum->dumps - sum->base_dumps;
+    enum st st = all ? history_sum_join(sum, e) : ST_OK;
     strbuf_reset(&h->zip);
-    return history_zip(h, sum->t, &h->zip, e) == ST_OK ? history_save(h, write_rolled, &k, e)
-                                                       : ST_ERR;
+    st = st == ST_OK ? history_zip(h, all ? sum->t : sum->rest, &h->zip, e) : st;
+    return st == ST_OK ? history_save(h, write_rolled, &k, e) : st;
 }
 
 /* ---- saving ---- */

@@ -35,8 +35,9 @@ struct sql_statement *history_statement(struct history *h, enum history_statemen
         [HISTORY_DUMP_PUT] =
             "INSERT OR IGNORE INTO dump(id, bucket, cell, time, span_ms, user, text)"
             " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        [HISTORY_DUMP_LIST] = "SELECT d.id, c.version, d.time, d.span_ms FROM dump d"
-                              " JOIN cell c ON c.id = d.cell WHERE d.bucket = ?1 ORDER BY d.id",
+        [HISTORY_DUMP_LIST] =
+            "SELECT d.id, c.version, d.time, d.span_ms, length(d.text) FROM dump d"
+            " JOIN cell c ON c.id = d.cell WHERE d.bucket = ?1 ORDER BY d.id",
         [HISTORY_DUMP_DROP] = "DELETE FROM dump WHERE id = ?1",
         [HISTORY_DUMP_GET] = "SELECT d.id, c.day, c.version, c.build, d.text FROM dump d"
                              " JOIN cell c ON c.id = d.cell WHERE d.bucket = ?1 ORDER BY d.id",

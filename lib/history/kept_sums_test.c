@@ -19,6 +19,7 @@ struct mixer {
     struct fixture_history *f;
     uint64_t state; /* state of xorshift64 */
     unsigned sums;  /* number of reads after which the file had a kept sum */
+    unsigned rests; /* number of reads after which it had two that share no part */
     unsigned pages; /* number of pages that were made from kept sums */
 };
 
@@ -37,6 +38,19 @@ static int32_t day_of_number(unsigned n) {
     return day;
 }
 
+/* Counts the pairs of kept sums that share no part. */
+static int64_t apart_count(struct fixture_history *f) {
+    return number_of(f, "SELECT count(*) FROM rolled a, rolled b WHERE a.id < b.id AND NOT EXISTS"
+                        " (SELECT part FROM rolled_part WHERE rolled = a.id"
+                        " INTERSECT SELECT part FROM rolled_part WHERE rolled = b.id)");
+}
+
+/* Is what the fact says of the table of dumps what the table has? */
+static bool dumps_are_noted(struct fixture_history *f) {
+    return number_of(f, "SELECT value = (SELECT count(*) || ' ' || sum(length(text)) FROM dump)"
+                        " FROM fact WHERE name = 'dumps'") == 1;
+}
+
 /* ---- changes of a history ---- */
 
 static void add_some(struct mixer *m) {
@@ -45,8 +59,10 @@ static void add_some(struct mixer *m) {
     reopen(m->f, HISTORY_WRITE);
     for (unsigned i = 0; i < groups; i++) {
         unsigned count = 1 + below(m, DUMPS_MOST);
+        uint64_t had = history_counts_of(m->f->h)->dumps;
         add_range(m->f, from, from + count);
         from += count;
+        assert_true(history_counts_of(m->f->h)->dumps == had || dumps_are_noted(m->f));
     }
     m->f->options.rules_hash = 1;
 }
@@ -180,6 +196,7 @@ static void read_some(struct mixer *m, const char *copy) {
         reopen(m->f, below(m, 3) ? HISTORY_READ : HISTORY_WRITE);
         char *got = held(m->f, &span);
         m->sums += number_of(m->f, "SELECT count(*) FROM rolled") > 0;
+        m->rests += apart_count(m->f) > 0;
         struct strbuf page = page_of(m->f, &span, m);
         assert_same_page(page_of(m->f, &span, m), &page);
         struct history *h = m->f->h;
@@ -228,7 +245,7 @@ static void readings_with_and_without_what_is_kept_are_the_same(void **state) {
         m.f->h = NULL;
         unlink(m.f->path);
     }
-    assert_true(m.sums > ROUNDS && m.pages > ROUNDS);
+    assert_true(m.sums > ROUNDS && m.rests > ROUNDS && m.pages > ROUNDS);
 }
 
 static void a_sum_replaces_those_that_it_makes_needless(void **state) {
@@ -250,11 +267,60 @@ static void a_sum_replaces_those_that_it_makes_needless(void **state) {
                      0);
 }
 
+/* Adds dumps, reads the page twice, the second time from what is kept, and compares it with that of
+ * a copy without sums. */
+static void assert_kept_page_after(struct mixer *m, unsigned from, unsigned to) {
+    struct fixture_history *f = m->f;
+    char copy[80];
+    unsigned pages = m->pages;
+    snprintf(copy, sizeof copy, "%s.copy", f->path);
+    reopen(f, HISTORY_WRITE);
+    add_range(f, from, to);
+    reopen(f, HISTORY_READ);
+    struct strbuf page = page_of(f, &everything, m);
+    assert_int_equal(m->pages, pages);
+    reopen(f, HISTORY_READ);
+    assert_same_page(page_of(f, &everything, m), &page);
+    assert_int_equal(m->pages, pages + 1);
+    assert_sound(f);
+    copy_without_sums(f->path, copy);
+    struct history *h = f->h;
+    struct history_span span = everything;
+    span.no_sum = true;
+    assert_int_equal(history_open(&f->h, copy, HISTORY_READ, NULL), ST_OK);
+    assert_same_page(page_of(f, &span, NULL), &page);
+    strbuf_release(&page);
+    history_close(f->h);
+    f->h = h;
+    unlink(copy);
+}
+
+static void what_came_since_is_kept_beside_a_large_sum(void **state) {
+    struct mixer m = {.f = *state};
+    struct fixture_history *f = m.f;
+    f->buckets = 6000;
+    assert_kept_page_after(&m, 0, 9000);
+    int64_t base = number_of(f, "SELECT max(id) FROM rolled");
+    for (unsigned from = 9000; from < 10000; from += 500) {
+        assert_kept_page_after(&m, from, from + 500);
+        assert_int_equal(number_of(f, "SELECT min(id) FROM rolled"), base);
+        assert_int_equal(number_of(f, "SELECT count(*) FROM rolled"), 2);
+        assert_int_equal(apart_count(f), 1);
+        assert_int_equal(number_of(f, "SELECT dumps FROM rolled ORDER BY id DESC"), from - 8500);
+        assert_int_equal(number_of(f, "SELECT sum(rolled) FROM rolled_page"), base);
+    }
+    assert_kept_page_after(&m, 10000, 15000);
+    assert_int_equal(number_of(f, "SELECT max(dumps) FROM rolled"), 15000);
+    assert_int_equal(number_of(f, "SELECT count(*) FROM rolled WHERE dumps = 9000"), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(readings_with_and_without_what_is_kept_are_the_same, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_sum_replaces_those_that_it_makes_needless, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_came_since_is_kept_beside_a_large_sum, set_up,
                                         tear_down)};
     return skips_without_sqlite("history: kept sums")
                ? 0

@@ -111,8 +111,13 @@ static enum st prepare_file(struct history *h, struct err *e) {
     if (st == ST_NONE) {
         return err_set(e, ERR_FORMAT, "not a history: it is empty");
     }
-    if (st != ST_OK || h->access == HISTORY_READ) {
+    if (st != ST_OK) {
         return st;
+    }
+    if (h->access == HISTORY_READ) {
+        /* The page asks for the days of each bucket, which lie at random places of a large table.
+         */
+        return sql_run(h->file, "PRAGMA cache_size = -65536", e);
     }
     /* A large cache, because the ids of dumps are inserted at random places of a large index: with
      * SQLite's default cache of 2 MB each group of ids writes and reads the same pages many

@@ -73,6 +73,12 @@ struct partial_writer {
     struct jsonw w;
     struct sink *out;
     struct partial_rows tables[PARTIAL_TABLES];
+    /* Looked up once, because each look-up hashes a text or a frame: for each frame in use, by its
+     * index, the indexes of its texts (NO_INDEX = it lacks the text), the indexes of the frames of
+     * all buckets, set after set, and for each bucket by its index where its own begin. */
+    uint32_t (*frame_texts)[FRAME_TEXTS];
+    VEC(uint32_t) frames;
+    size_t *first_frame[PARTIAL_SETS];
     /* For each set: its buckets in the order of their keys, and the position of each bucket by
      * its index. */
     struct bucket **sorted[PARTIAL_SETS];
@@ -86,9 +92,11 @@ bool partial_find_rows(struct partial_writer *w);
 void partial_release_rows(struct partial_writer *w);
 /* Writes the lines of all tables. */
 void partial_put_tables(struct partial_writer *w);
-/* Return the row of a string of the triage, and of a frame. */
+/* Returns the row of a string of the triage. */
 uint32_t partial_row_of_text(const struct partial_writer *w, const char *text);
-uint32_t partial_row_of_frame(const struct partial_writer *w, const struct bucket_frame *f);
+/* Returns the row of frame number i of a bucket. */
+uint32_t partial_row_of_frame(const struct partial_writer *w, size_t set, const struct bucket *b,
+                              size_t i);
 /* Returns set number `set` of the triage, in the order of lines. */
 const struct bucket_set *partial_set_of(const struct triage *t, size_t set);
 

@@ -42,39 +42,54 @@ uint32_t partial_row_of_text(const struct partial_writer *w, const char *text) {
     return w->tables[PARTIAL_STRINGS].place[index_of_text(w->t, text)];
 }
 
-uint32_t partial_row_of_frame(const struct partial_writer *w, const struct bucket_frame *f) {
-    return w->tables[PARTIAL_FRAMES].place[index_of_frame(w->t, f)];
+uint32_t partial_row_of_frame(const struct partial_writer *w, size_t set, const struct bucket *b,
+                              size_t i) {
+    size_t at = w->first_frame[set][b->index] + i;
+    return w->tables[PARTIAL_FRAMES].place[w->frames.data[at]];
 }
 
 /* ---- entries that buckets refer to ---- */
 
-static void use_text(struct partial_writer *w, const char *text) {
-    if (text) {
-        w->tables[PARTIAL_STRINGS].place[index_of_text(w->t, text)] = 0;
+/* Returns the text's index; NO_INDEX = there is no text. */
+static uint32_t use_text(struct partial_writer *w, const char *text) {
+    if (!text) {
+        return NO_INDEX;
     }
+    uint32_t index = (uint32_t)index_of_text(w->t, text);
+    w->tables[PARTIAL_STRINGS].place[index] = 0;
+    return index;
 }
 
-static void use_frame(struct partial_writer *w, const struct bucket_frame *f) {
-    uint32_t *place = &w->tables[PARTIAL_FRAMES].place[index_of_frame(w->t, f)];
+static uint32_t use_frame(struct partial_writer *w, const struct bucket_frame *f) {
+    uint32_t index = (uint32_t)index_of_frame(w->t, f);
+    uint32_t *place = &w->tables[PARTIAL_FRAMES].place[index];
     if (*place != NO_INDEX) {
-        return;
+        return index;
     }
     *place = 0;
-    use_text(w, f->image);
-    use_text(w, f->function);
-    use_text(w, f->image_name);
-    use_text(w, f->call);
-    use_text(w, f->file);
+    uint32_t *texts = w->frame_texts[index];
+    texts[FRAME_IMAGE] = use_text(w, f->image);
+    texts[FRAME_FUNCTION] = use_text(w, f->function);
+    texts[FRAME_NAME] = use_text(w, f->image_name);
+    texts[FRAME_CALL] = use_text(w, f->call);
+    texts[FRAME_FILE] = use_text(w, f->file);
+    return index;
 }
 
-static void use_bucket(struct partial_writer *w, const struct bucket *b) {
+/* False: out of memory. */
+static bool use_bucket(struct partial_writer *w, size_t set, const struct bucket *b) {
+    w->first_frame[set][b->index] = w->frames.len;
+    if (!VEC_RESERVE(&w->frames, b->frame_count)) {
+        return false;
+    }
     for (size_t i = 0; i < b->frame_count; i++) {
-        use_frame(w, b->frames[i]);
+        w->frames.data[w->frames.len++] = use_frame(w, b->frames[i]);
     }
     for (size_t i = 0; i < b->evidence.stack.len; i++) {
         w->tables[PARTIAL_PIECES].place[b->evidence.stack.data[i]] = 0;
     }
     use_text(w, b->evidence.reason);
+    return true;
 }
 
 /* ---- the order of entries ---- */
@@ -102,15 +117,12 @@ static int by_row_numbers(const void *a, const void *b) {
     return COMPARE(x->numbers[i], y->numbers[i]);
 }
 
-static void frame_numbers(const struct partial_writer *w, const struct bucket_frame *f,
+static void frame_numbers(const struct partial_writer *w, size_t index,
                           uint32_t numbers[FRAME_NUMBERS]) {
-    const char *const texts[FRAME_TEXTS] = {[FRAME_IMAGE] = f->image,
-                                            [FRAME_FUNCTION] = f->function,
-                                            [FRAME_NAME] = f->image_name,
-                                            [FRAME_CALL] = f->call,
-                                            [FRAME_FILE] = f->file};
+    const struct bucket_frame *f = (const struct bucket_frame *)map_string(&w->t->frames, index);
+    const uint32_t *texts = w->frame_texts[index];
     for (size_t i = 0; i < FRAME_TEXTS; i++) {
-        numbers[i] = texts[i] ? partial_row_of_text(w, texts[i]) : NO_INDEX;
+        numbers[i] = texts[i] == NO_INDEX ? NO_INDEX : w->tables[PARTIAL_STRINGS].place[texts[i]];
     }
     numbers[FRAME_LINE] = f->line;
     numbers[FRAME_FLAGS] = (f->in_app ? FRAME_IN_APP : 0) | (f->resolved ? FRAME_RESOLVED : 0);
@@ -149,7 +161,7 @@ static bool order_frames(struct partial_writer *w) {
     for (size_t i = 0; sorted && i < map->count; i++) {
         if (rows->place[i] != NO_INDEX) {
             struct frame_row *row = &sorted[rows->count++];
-            frame_numbers(w, (const struct bucket_frame *)map_string(map, i), row->numbers);
+            frame_numbers(w, i, row->numbers);
             row->index = (uint32_t)i;
         }
     }
@@ -175,13 +187,18 @@ bool partial_find_rows(struct partial_writer *w) {
         }
         memset(rows->place, 0xff, (count + 1) * sizeof *rows->place);
     }
-    for (size_t set = 0; set < PARTIAL_SETS; set++) {
+    w->frame_texts = calloc(w->t->frames.count + 1, sizeof *w->frame_texts);
+    bool ok = w->frame_texts != NULL;
+    for (size_t set = 0; ok && set < PARTIAL_SETS; set++) {
         const struct bucket_set *s = partial_set_of(w->t, set);
-        for (size_t i = 0; i < s->buckets.len; i++) {
-            use_bucket(w, s->buckets.data[i]);
+        w->first_frame[set] = calloc(s->buckets.len + 1, sizeof *w->first_frame[set]);
+        ok = w->first_frame[set] != NULL;
+        for (size_t i = 0; ok && i < s->buckets.len; i++) {
+            ok = use_bucket(w, set, s->buckets.data[i]);
         }
     }
-    return order_texts(w, PARTIAL_STRINGS) && order_frames(w) && order_texts(w, PARTIAL_PIECES);
+    return ok && order_texts(w, PARTIAL_STRINGS) && order_frames(w) &&
+           order_texts(w, PARTIAL_PIECES);
 }
 
 void partial_release_rows(struct partial_writer *w) {
@@ -189,6 +206,11 @@ void partial_release_rows(struct partial_writer *w) {
         free(w->tables[i].place);
         free(w->tables[i].order);
     }
+    for (size_t set = 0; set < PARTIAL_SETS; set++) {
+        free(w->first_frame[set]);
+    }
+    free(w->frame_texts);
+    VEC_RELEASE(&w->frames);
 }
 
 /* ---- lines ---- */
@@ -199,7 +221,7 @@ static void put_row(struct partial_writer *w, size_t table, uint32_t index) {
         return;
     }
     uint32_t numbers[FRAME_NUMBERS];
-    frame_numbers(w, (const struct bucket_frame *)map_string(&w->t->frames, index), numbers);
+    frame_numbers(w, index, numbers);
     jsonw_begin_array(&w->w);
     for (size_t i = 0; i < FRAME_NUMBERS; i++) {
         jsonw_i64(&w->w, numbers[i] == NO_INDEX && i < FRAME_TEXTS ? -1 : (int64_t)numbers[i]);

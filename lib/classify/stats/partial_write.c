@@ -191,10 +191,10 @@ static bool partial_out_put_tally(struct partial_writer *writer, const char *key
 
 /* ---- buckets ---- */
 
-static void put_frames(struct partial_writer *writer, const struct bucket *b) {
+static void put_frames(struct partial_writer *writer, size_t set, const struct bucket *b) {
     jsonw_member_array(&writer->w, "frames");
     for (size_t i = 0; i < b->frame_count; i++) {
-        jsonw_u64(&writer->w, partial_row_of_frame(writer, b->frames[i]));
+        jsonw_u64(&writer->w, partial_row_of_frame(writer, set, b, i));
     }
     jsonw_end_array(&writer->w);
 }
@@ -290,7 +290,7 @@ static bool partial_out_put_bucket(struct partial_writer *writer, size_t set,
     if (set == PARTIAL_HOLDERS) {
         jsonw_member_u64(w, "waiters", b->waiters);
     }
-    put_frames(writer, b);
+    put_frames(writer, set, b);
     if (!parent || !evidence_equals(&parent->evidence, &b->evidence)) {
         put_evidence(writer, &b->evidence);
     }

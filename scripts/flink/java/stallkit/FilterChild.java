@@ -10,6 +10,7 @@ import org.apache.flink.util.concurrent.ExecutorThreadFactory;
  *  own writes, and one kills the processes when an answer takes too long. */
 final class FilterChild implements AutoCloseable {
     private static final int BUFFER = 1 << 16;
+    private static final byte[] ASK = {'[', ']', '\n'}, NONE = {}; // a line without a dump asks for the partials
 
     private final List<List<String>> commands;
     private final long timeoutMillis;
@@ -22,14 +23,18 @@ final class FilterChild implements AutoCloseable {
     private byte[] text;   // the lines that were sent last
     private int next;      // where the first of them without an answer begins
     private boolean alone; // lines are sent again, one by one
+    private final boolean counts; // the processes count what they answer, until they have given it as partials
+    private final List<byte[]> counted = new ArrayList<>(); // lines that are counted and not given
+    private long countedBytes;
     String reason = "";    // why the last line without an answer had none
     private InputStream out;
     private byte[] buffer = new byte[BUFFER];
     private int at, filled;
 
-    /** commands: the first reads the lines, the last one answers. timeoutMillis: the longest time without an answer. */
-    FilterChild(List<List<String>> commands, long timeoutMillis, MetricGroup metrics) {
+    /** commands: the first reads the lines, the last one answers. timeoutMillis: the longest time without an answer. counts: they give partials, too. */
+    FilterChild(List<List<String>> commands, boolean counts, long timeoutMillis, MetricGroup metrics) {
         this.commands = commands;
+        this.counts = counts;
         this.timeoutMillis = timeoutMillis;
         restarts = metrics.counter("restarts");
         silent = metrics.counter("silent");
@@ -58,7 +63,7 @@ final class FilterChild implements AutoCloseable {
         if (closed) kill();
     }
 
-    /** After an answer that did not come. */
+    /** After an answer that did not come. What the processes had counted is sent to the new ones. */
     private void restart() throws IOException, InterruptedException {
         reason = killedForSilence ? "no answer in " + timeoutMillis / 1000 + " s, twice" : "the filters died of it, twice";
         if (killedForSilence) silent.inc();
@@ -66,6 +71,35 @@ final class FilterChild implements AutoCloseable {
         kill();
         for (Process p : processes) p.waitFor();
         start();
+        for (byte[] lines : counted) {
+            write(lines);
+            for (int left = Bytes.count(lines, '\n'); left > 0; left--)
+                if (read() == null) throw new IOException("the filters died of lines that they had answered");
+        }
+    }
+
+    private void keep(byte[] lines) {
+        if (!counts || lines.length == 0) return;
+        counted.add(lines);
+        countedBytes += lines.length;
+    }
+
+    /** The bytes that are counted and not given yet. */
+    long countedBytes() { return countedBytes; }
+
+    /** The answer with the partials of all lines answered since the last ones, when all that were sent have an answer. */
+    byte[] partials() throws IOException, InterruptedException {
+        if (countedBytes == 0) return NONE;
+        byte[] answer = null;
+        for (int attempt = 0; attempt < 2 && answer == null; attempt++) {
+            write(ASK);
+            answer = read();
+            if (answer == null) restart();
+        }
+        if (answer == null) throw new IOException("the filters gave no partials, twice");
+        counted.clear();
+        countedBytes = 0;
+        return answer;
     }
 
     /** Sends whole lines, when all that were sent before have an answer; does not wait until they are read. */
@@ -95,14 +129,20 @@ final class FilterChild implements AutoCloseable {
         int from = next;
         next = Bytes.find(text, from, text.length, '\n') + 1;
         byte[] answer = alone ? null : read();
+        if (answer != null && next == text.length) keep(text);
         if (answer != null) return answer;
-        if (!alone) restart();
+        if (!alone) {
+            keep(Arrays.copyOf(text, from));
+            restart();
+        }
         alone = true;
+        byte[] line = Arrays.copyOfRange(text, from, next);
         for (int attempt = 0; attempt < 2 && answer == null; attempt++) {
-            write(Arrays.copyOfRange(text, from, next));
+            write(line);
             answer = read();
             if (answer == null) restart();
         }
+        if (answer != null) keep(line);
         return answer;
     }
 

@@ -16,11 +16,12 @@ import org.apache.flink.util.OutputTag;
 public final class FilterOperator extends AbstractStreamOperator<Dump> implements OneInputStreamOperator<Block, Dump>, BoundedOneInput {
     static final OutputTag<Block> DEAD = new OutputTag<>("dead letters", Block.TYPE);
     static final OutputTag<Tuple2<String, byte[]>> PARTIALS = new OutputTag<>("partials", PartialOperator.TYPE);
-    private static final long MOST_COUNTED = 32 << 20; // bytes of lines that are sent again when the filters die
+    private static final long MOST_COUNTED = 512 << 20; // bytes of lines that are sent again when the filters die
 
     private final Filters filters;
     private final Duration kept;
     private transient FilterChild child;
+    private transient Counted counted;
     private transient ValueState<Boolean> seen;
     private transient Counter dumps, refused, missingImages, duplicates;
 
@@ -35,7 +36,8 @@ public final class FilterOperator extends AbstractStreamOperator<Dump> implement
         descriptor.enableTimeToLive(StateTtlConfig.newBuilder(kept).cleanupInRocksdbCompactFilter(1000).build());
         seen = getRuntimeContext().getState(descriptor);
         var group = getMetricGroup().addGroup("stallkit");
-        child = filters.startCounting(group);
+        counted = new Counted(getContainingTask().getEnvironment().getTaskManagerInfo().getTmpDirectories()[0]);
+        child = filters.startCounting(group, counted);
         getContainingTask().getCancelables().registerCloseable(child::close);
         dumps = group.counter("dumps");
         refused = group.counter("refused");
@@ -53,8 +55,8 @@ public final class FilterOperator extends AbstractStreamOperator<Dump> implement
         Set<String> ids = new HashSet<>();
         List<String> keys = new ArrayList<>(block.lines());
         BitSet left = new BitSet(), again = new BitSet();
-        for (int i = 0, from = 0; i < block.lines(); i++, from = block.end(from)) {
-            String key = block.key(from);
+        for (int i = 0, from = 0; i < block.lines(); from = block.end(i++)) {
+            String key = block.key(i, from);
             keys.add(key);
             if (!isId(key)) continue;
             if (!ids.add(key)) again.set(i);
@@ -81,22 +83,24 @@ public final class FilterOperator extends AbstractStreamOperator<Dump> implement
         if (left.isEmpty()) return block;
         ByteArrayOutputStream text = new ByteArrayOutputStream(block.text().length);
         long[] numbers = new long[block.lines() - left.cardinality()];
+        int[] ends = new int[numbers.length];
         int count = 0;
         for (int i = 0, from = 0, end; i < block.lines(); i++, from = end) {
-            end = block.end(from);
+            end = block.end(i);
             if (left.get(i)) continue;
             text.write(block.text(), from, end - from);
+            ends[count] = text.size();
             numbers[count++] = block.number(i);
         }
-        return block.part(text.toByteArray(), numbers);
+        return block.part(text.toByteArray(), ends, numbers);
     }
 
     /** keys: of all lines of which `left` are not in the block. */
     private void answer(Block block, List<String> keys, BitSet left) throws Exception {
         List<Dump> found = new ArrayList<>(1);
-        child.send(block.text());
+        child.send(block.text(), block.ends());
         for (int i = 0, from = 0, end, at = left.nextClearBit(0); i < block.lines(); i++, from = end, at = left.nextClearBit(at + 1)) {
-            end = block.end(from);
+            end = block.end(i);
             byte[] answer = child.answer();
             String reason = answer == null ? child.reason : Dump.ofAnswer(answer, found);
             if (!reason.isEmpty()) bury(block.refusedLine(i, from, reason));
@@ -136,6 +140,7 @@ public final class FilterOperator extends AbstractStreamOperator<Dump> implement
 
     @Override public void close() throws Exception {
         if (child != null) child.close();
+        if (counted != null) counted.close();
         super.close();
     }
 }

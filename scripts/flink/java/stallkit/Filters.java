@@ -48,8 +48,8 @@ final class Filters implements Serializable {
     static String absolute(String path) { return path.contains("://") ? path : Path.of(path).toAbsolutePath().normalize().toString(); }
 
     /** Those that answer lines with dumps. */
-    FilterChild start(MetricGroup metrics) { return new FilterChild(pipeline, false, timeoutMillis, metrics); }
+    FilterChild start(MetricGroup metrics) { return new FilterChild(pipeline, null, timeoutMillis, metrics); }
 
     /** Those that answer lines as the outputs need it, and count their dumps. */
-    FilterChild startCounting(MetricGroup metrics) { return new FilterChild(counting, counts, timeoutMillis, metrics); }
+    FilterChild startCounting(MetricGroup metrics, Counted counted) { return new FilterChild(counting, counts ? counted : null, timeoutMillis, metrics); }
 }

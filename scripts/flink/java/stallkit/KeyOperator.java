@@ -19,17 +19,21 @@ public final class KeyOperator extends AbstractStreamOperator<Block> implements 
     /** Lines of a block. */
     private static final class Part {
         final ByteArrayOutputStream text = new ByteArrayOutputStream();
-        int[] indices = new int[64];
+        int[] indices = new int[64], ends = new int[64];
         int lines;
 
         void add(byte[] from, int begin, int end, int index) {
             text.write(from, begin, end - begin);
-            if (lines == indices.length) indices = Arrays.copyOf(indices, 2 * lines);
+            if (lines == indices.length) {
+                indices = Arrays.copyOf(indices, 2 * lines);
+                ends = Arrays.copyOf(ends, 2 * lines);
+            }
+            ends[lines] = text.size();
             indices[lines++] = index;
         }
 
         Block take(Block of) {
-            Block block = of.part(text.toByteArray(), Arrays.stream(indices, 0, lines).mapToLong(of::number).toArray());
+            Block block = of.part(text.toByteArray(), Arrays.copyOf(ends, lines), Arrays.stream(indices, 0, lines).mapToLong(of::number).toArray());
             text.reset();
             lines = 0;
             return block;
@@ -61,10 +65,10 @@ public final class KeyOperator extends AbstractStreamOperator<Block> implements 
             return;
         }
         for (int i = 0, from = 0, end; i < block.lines(); i++, from = end) {
-            end = block.end(from);
-            String key = block.key(from);
+            end = block.end(i);
+            String key = block.key(i, from);
             int task = key.isEmpty() ? tasks : KeyGroupRangeAssignment.assignKeyToParallelOperator(key, keyGroups, tasks);
-            if (!key.isEmpty() || !block.isBlank(from)) parts[task].add(block.text(), from, end, i);
+            if (!key.isEmpty() || !block.isBlank(i, from)) parts[task].add(block.text(), from, end, i);
         }
         for (int task = 0; task < tasks; task++)
             if (parts[task].lines > 0) output.collect(new StreamRecord<>(parts[task].take(block)));
@@ -72,15 +76,15 @@ public final class KeyOperator extends AbstractStreamOperator<Block> implements 
     }
 
     private static boolean allHaveKeys(Block block) {
-        for (int from = 0; from < block.text().length; from = block.end(from)) if (block.key(from).isEmpty()) return false;
+        for (int i = 0, from = 0; i < block.lines(); from = block.end(i++)) if (block.key(i, from).isEmpty()) return false;
         return true;
     }
 
     /** Passes on the dumps that these lines hold. */
     private void convert(Block block) throws Exception {
         List<Dump> found = new ArrayList<>();
-        child.send(block.text());
-        for (int i = 0, from = 0; i < block.lines(); i++, from = block.end(from)) {
+        child.send(block.text(), block.ends());
+        for (int i = 0, from = 0; i < block.lines(); from = block.end(i++)) {
             byte[] answer = child.answer();
             String reason = answer == null ? child.reason : Dump.ofAnswer(answer, found);
             if (!reason.isEmpty()) bury(block.refusedLine(i, from, reason));

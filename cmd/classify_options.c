@@ -34,6 +34,8 @@ enum {
     OPT_ANNOTATE,
     OPT_ANSWER_EACH,
     OPT_HEADS,
+    OPT_PERIODS,
+    OPT_SKIP_MISSING,
     OPT_PARTIAL,
     OPT_EVERY,
     OPT_MAX_BUCKETS,
@@ -162,6 +164,8 @@ static bool take_explain(void *settings, struct cli_parser *p) {
 
 /* ---- the table ---- */
 
+static const char *const classify_period_words[] = {"hour", "day", NULL};
+
 static const struct cli_option options[] = {
     {OPT_FORMAT, 'F', "format", "FORMAT",
      "table to read (default), json (stall-triage/1), csv, markdown, junit, html: a\n"
@@ -230,6 +234,13 @@ static const struct cli_option options[] = {
      CLI_FLAG(struct classify_settings, annotate)},
     CLI_ANSWER_EACH_OPTION(OPT_ANSWER_EACH, struct classify_settings, answer_each),
     CLI_HEADS_OPTION(OPT_HEADS, struct classify_settings, heads),
+    {OPT_PERIODS, 0, "periods", "hour|day",
+     "… with --partial: an empty line is answered by a partial of each hour (default) or\n"
+     "day, of the dumps answered since the last one",
+     CLI_WORD(struct classify_settings, periods, classify_period_words)},
+    {OPT_SKIP_MISSING, 0, "skip-missing", NULL,
+     "… and a dump of an app whose symbols are missing is not counted",
+     CLI_FLAG(struct classify_settings, skip_missing)},
     {OPT_PARTIAL, 0, "partial", NULL,
      "no table: write the counts of this run, to be merged with others'",
      CLI_FLAG(struct classify_settings, gate.partial)},
@@ -309,6 +320,7 @@ const struct cli_tool classify_tool = {
     .synopsis = "[-F FORMAT] [--where TERMS] [--top N] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
                 "--annotate [--where TERMS] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
                 "--annotate --answer-each [--where TERMS] [-d PATH]... -\n"
+                "--partial --answer-each --heads [--periods hour|day] [--annotate] [-d PATH]... -\n"
                 "--explain ID [--where TERMS] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
                 "--lint [-o FILE] [RULES]...\n"
                 "--partial [--every N|TIME] [-o FILE] [DUMP|FOLDER|-]...\n"
@@ -525,7 +537,8 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
                         "--history excludes --merge, --annotate, --explain and --lint");
         return CLI_EXIT;
     }
-    bool gate = s->gate.partial || s->gate.merge || s->gate.baseline;
+    bool gate =
+        (s->gate.partial && !(s->answer_each && s->annotate)) || s->gate.merge || s->gate.baseline;
     if (gate && (s->lint || s->annotate || s->explain)) {
         cli_usage_error(&classify_tool, "--annotate, --explain and --lint count nothing");
         return CLI_EXIT;

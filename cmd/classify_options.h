@@ -22,8 +22,9 @@ struct classify_settings {
     struct classify_watch watch;
     struct classify_rules rules;
     struct classify_page page;
-    bool annotate, answer_each, heads, lint;
-    const char *explain; /* id of --explain; NULL = not given */
+    bool annotate, answer_each, heads, skip_missing, lint;
+    enum { CLASSIFY_HOURLY, CLASSIFY_DAILY } periods; /* value of --periods */
+    const char *explain;                              /* id of --explain; NULL = not given */
     uint64_t cap_s, jobs;
     struct key_options key; /* all options of keys but the rules */
     const char *store, *learn;

@@ -47,6 +47,9 @@ static enum st classify_start(struct classify_run *run, struct classify_settings
     run->every = s->gate.every;
     run->every_ms = s->gate.every_ms;
     struct triage_options o = options_of(run, s);
+    run->periods = (struct classify_periods){.on = s->answer_each && s->gate.partial,
+                                             .daily = s->periods == CLASSIFY_DAILY,
+                                             .options = o};
     if (strbuf_check(&s->rules.name, e) != ST_OK || strbuf_check(&s->where_text, e) != ST_OK ||
         (!s->gate.merge && !s->history.path && triage_new(&run->triage, &o, e) != ST_OK)) {
         return ST_ERR;
@@ -97,7 +100,7 @@ static void tell_unsaid(const struct classify_run *run) {
     }
 }
 
-/* Runs --annotate, which counts nothing. Returns the exit status. */
+/* Runs --annotate and --answer-each: what is counted is an answer, too. Returns the exit status. */
 static int pass_through(struct classify_run *run, const struct classify_settings *s,
                         const struct cli_parser *p) {
     if (!cli_output_open(&run->output, s->output.path, &run->dumps.failures)) {
@@ -511,6 +514,7 @@ static int classify(struct classify_run *run, struct classify_settings *s,
     run->annotate = s->annotate;
     run->dumps.answers.on = s->answer_each;
     run->dumps.answers.heads = s->heads;
+    run->skip_missing = s->skip_missing;
     run->dumps.pipeline.process = s->process;
     run->where = s->where;
     run->explain.id = s->explain;
@@ -549,7 +553,7 @@ static int classify(struct classify_run *run, struct classify_settings *s,
         status = classify_watch_folder(run, s, p);
     } else if (run->explain.id) {
         status = explain(run, s, p);
-    } else if (s->annotate) {
+    } else if (s->annotate || s->answer_each) {
         status = pass_through(run, s, p);
     } else if (s->gate.partial) {
         status = write_partials(run, s, p);
@@ -582,6 +586,7 @@ int main(int argc, char **argv) {
     }
     triage_free(run.triage);
     triage_free(run.base);
+    classify_periods_release(&run.periods);
     explain_choice_release(&run.explain);
     cli_symbols_close(&run.symbols);
     cli_maps_release(&run.dumps);

@@ -66,8 +66,17 @@ bool classify_check_purpose(const struct cli_tool *tool, const struct classify_s
     if (s->lint + s->annotate + (s->explain != NULL) > 1) {
         return cli_reject(tool, "--annotate, --explain and --lint exclude each other");
     }
-    if (s->answer_each && !s->annotate) {
-        return cli_reject(tool, "--answer-each goes with --annotate");
+    if (s->answer_each && !s->annotate && !s->gate.partial) {
+        return cli_reject(tool, "--answer-each goes with --annotate or --partial");
+    }
+    bool counts = s->answer_each && s->gate.partial;
+    if (counts && (!s->heads || s->gate.merge || s->gate.every || s->gate.every_ms)) {
+        return cli_reject(tool,
+                          "--partial --answer-each goes with --heads, and excludes --merge and "
+                          "--every");
+    }
+    if (!counts && (s->skip_missing || s->periods != CLASSIFY_HOURLY)) {
+        return cli_reject(tool, "--periods and --skip-missing go with --partial --answer-each");
     }
     return check_holders(tool, s) &&
            (!s->answer_each || cli_answers_check(tool, p->operands, p->operand_count));
@@ -79,7 +88,7 @@ bool classify_check_printed(const struct cli_tool *tool, const struct classify_s
         return true;
     }
     if (s->heads && !s->answer_each) {
-        return cli_reject(tool, "--heads goes with --annotate --answer-each");
+        return cli_reject(tool, "--heads goes with --answer-each");
     }
     return !classify_prints_nothing(&s->output) ||
            (s->history.path && operand_count && !s->history.mark && !s->gate.partial &&

@@ -20,7 +20,7 @@ struct classify_result {
     struct stall_key key;
     /* Old keyer, freed after this dump, as no later key borrows from it; see keyer_renew. */
     struct keyer *retired;
-    bool wanted;
+    bool wanted, left; /* left: --skip-missing leaves it to another run */
     struct where_seen seen;
     struct explained explained; /* result of --explain */
     struct strbuf text;         /* output of --annotate */
@@ -34,6 +34,11 @@ static struct sink *annotated(struct classify_run *run) {
 static enum st annotate(const struct classify_run *run, const struct dump *d,
                         struct classify_result *r, struct err *e) {
     struct sink sink = sink_to_strbuf(&r->text);
+    if (!run->annotate) {
+        enum st head = annotate_head(d, &r->key, 0, &sink, e);
+        sink_char(&sink, '\n');
+        return sink_close(&sink, head == ST_OK ? e : NULL) == ST_OK ? head : ST_ERR;
+    }
     enum st st = annotate_dump(d, &r->key, run->rules_hash, &sink, e);
     st = sink_close(&sink, e) == ST_OK ? st : ST_ERR;
     if (st != ST_OK || !run->dumps.answers.heads) {
@@ -65,7 +70,8 @@ static enum st classify_work(void *ctx, struct dump *d, void *result, unsigned w
         return explain_choice_dump(&run->explain, run->keyers[worker], &run->former[worker], d,
                                    &r->key, &r->explained, e);
     }
-    return run->annotate ? annotate(run, d, r, e) : ST_OK;
+    r->left = run->skip_missing && image_without_symbols(d);
+    return run->annotate || run->periods.on ? annotate(run, d, r, e) : ST_OK;
 }
 
 static uint64_t monotonic_ms(void) {
@@ -99,13 +105,24 @@ static enum st partial_if_due(struct classify_run *run, struct err *e) {
     return due ? next_partial(run, e) : ST_OK;
 }
 
+/* Counts an answered dump. A failure ends the run: what was answered must have been counted. */
+static enum st count_in_period(struct classify_run *run, const struct dump *d,
+                               const struct classify_result *r, struct err *e) {
+    struct triage *t;
+    enum st st = classify_period_at(&run->periods, d->time, &t, e);
+    st = st == ST_OK ? triage_add(t, d, &r->key, r->wanted, NULL, e) : st;
+    run->broken = run->broken || st != ST_OK;
+    return st;
+}
+
 static enum st classify_take(void *ctx, struct dump *d, void *result, struct err *e) {
     struct classify_run *run = ctx;
     const struct classify_result *r = result;
     where_seen_add(&run->seen, &r->seen);
-    if (run->annotate) {
+    run->taken++;
+    if (run->annotate || run->periods.on) {
         sink_write(annotated(run), r->text.data, r->text.len);
-        return ST_OK;
+        return run->periods.on && !r->left ? count_in_period(run, d, r, e) : ST_OK;
     }
     if (run->explain.id) {
         explain_choice_offer(&run->explain, d, &r->explained);
@@ -144,7 +161,21 @@ static enum st take_session_record(struct classify_run *run, const char *text, s
                         : triage_add_session(run->triage, &filter, text, len, e);
 }
 
-/* Writes the head of a session record, then the record. */
+/* Counts a session record in its period. */
+static enum st count_session(struct classify_run *run, const char *text, size_t len,
+                             struct err *e) {
+    const struct exposure_filter filter = {run->where, &run->seen_sessions};
+    struct session_origin o = {0};
+    struct triage *t = NULL;
+    enum st st = session_origin_read(&o, text, len, e);
+    st = st == ST_OK ? classify_period_at(&run->periods, o.time, &t, e) : st;
+    st = st == ST_OK ? triage_add_session(t, &filter, text, len, e) : st;
+    strbuf_release(&o.text);
+    run->broken = run->broken || (st != ST_OK && (e->code == ERR_NOMEM || e->code == ERR_IO));
+    return st;
+}
+
+/* Writes the head of a session record, then, with --annotate, the record. */
 static enum st put_headed_session(struct classify_run *run, const char *text, size_t len,
                                   struct err *e) {
     struct strbuf line = {0};
@@ -158,8 +189,9 @@ static enum st put_headed_session(struct classify_run *run, const char *text, si
     if (st == ST_OK) {
         const struct answer_head head = {
             .kind = "session", .id = o.id, .time = o.time, .version = o.version};
-        answer_head_write(&head, line.len - 1, annotated(run));
-        sink_write(annotated(run), line.data, line.len);
+        size_t left_out = run->annotate ? 0 : line.len - 1;
+        answer_head_write(&head, line.len - 1 - left_out, annotated(run));
+        sink_write(annotated(run), line.data + left_out, line.len - left_out);
     }
     strbuf_release(&o.text);
     strbuf_release(&line);
@@ -179,7 +211,10 @@ static void pass_session(struct classify_run *run, const char *where, const char
 static void classify_take_session(void *ctx, const char *where, const char *text, size_t len) {
     struct classify_run *run = ctx;
     struct err e = {0};
-    if (run->annotate) {
+    run->taken++;
+    if (run->periods.on && count_session(run, text, len, &e) != ST_OK) {
+        cli_answers_refuse(&run->dumps.answers, where, &e);
+    } else if (run->annotate || run->periods.on) {
         pass_session(run, where, text, len);
     } else if (!run->broken && take_session_record(run, text, len, &e) != ST_OK) {
         run->broken = e.code == ERR_NOMEM || e.code == ERR_IO;
@@ -195,23 +230,41 @@ static void classify_take_session(void *ctx, const char *where, const char *text
 
 static void classify_refuse(void *ctx, const char *where, const struct err *why) {
     struct classify_run *run = ctx;
+    run->taken++;
     cli_answers_refuse(&run->dumps.answers, where, why);
 }
 
 static void classify_pass_refused(void *ctx, const char *text, size_t len) {
     struct classify_run *run = ctx;
+    run->taken++;
     cli_answers_pass_refused(&run->dumps.answers, text, len);
+}
+
+/* A line without any record asks for the partials. */
+static void answer_with_partials(struct classify_run *run) {
+    struct err e = {0};
+    if (classify_periods_write(&run->periods, annotated(run), &e) != ST_OK) {
+        run->broken = true;
+        classify_fail(run, NULL, &e);
+    }
 }
 
 static void classify_answered(void *ctx) {
     struct classify_run *run = ctx;
+    if (run->periods.on && run->taken == 0 && !run->broken) {
+        answer_with_partials(run);
+    }
+    run->taken = 0;
+    if (run->periods.on && run->broken) {
+        return; /* without an answer the line is sent again */
+    }
     cli_answers_end(&run->dumps.answers, &run->output.sink);
 }
 
 static void classify_idle(void *ctx) {
     struct classify_run *run = ctx;
     struct err e = {0};
-    if (run->annotate) {
+    if (run->annotate || run->periods.on) {
         sink_flush(&run->output.sink);
     }
     if (run->every_ms && !run->broken && partial_if_due(run, &e) != ST_OK) {

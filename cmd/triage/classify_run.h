@@ -7,6 +7,7 @@
 #include "cli_dumps.h"
 #include "cli_symbols.h"
 #include "triage/classify_history.h"
+#include "triage/classify_periods.h"
 
 struct classify_run {
     struct cli_dumps dumps;
@@ -24,6 +25,9 @@ struct classify_run {
     struct former_keyers former[CLI_JOBS_MAX]; /* one for each worker, for --explain */
     struct classify_history *history;          /* NULL = none */
     bool annotate, partial;
+    struct classify_periods periods; /* of --partial --answer-each */
+    bool skip_missing;     /* a dump whose app image has no symbols is answered and not counted */
+    uint64_t taken;        /* dumps and session records of the current line */
     uint64_t every, since; /* every: dumps in one partial; since: dumps since the last partial */
     uint64_t every_ms;     /* time of one partial in ms; 0 = unlimited */
     uint64_t due_ms; /* monotonic time in ms at which a partial is due; 0 = no dump has come since

@@ -98,7 +98,7 @@ enum st annotate_dump(const struct dump *d, const struct stall_key *key, uint64_
 
 /* Finds the first image of the app whose symbols a file with its id could still bring. NULL: there
  * is none. */
-static const struct dump_image *image_without_symbols(const struct dump *d) {
+const struct dump_image *image_without_symbols(const struct dump *d) {
     for (size_t i = 0; i < d->image_count; i++) {
         const struct dump_image *image = &d->images[i];
         bool none = image->symbols == DUMP_SYMBOLS_MISSING ||

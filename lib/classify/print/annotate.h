@@ -16,5 +16,7 @@ enum st annotate_dump(const struct dump *d, const struct stall_key *key, uint64_
  * answer_head.h. ST_ERR: out of memory. */
 enum st annotate_head(const struct dump *d, const struct stall_key *key, size_t text_len,
                       struct sink *out, struct err *e) BASE_MUST_USE;
+/* Returns the first image of the app for which symbols could still come; NULL = there is none. */
+const struct dump_image *image_without_symbols(const struct dump *d);
 
 #endif

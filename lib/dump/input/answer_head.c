@@ -31,8 +31,7 @@ static void put_head_field(const char *text, struct sink *out) {
     sink_char(out, '\t');
 }
 
-/* Returns the length of the time up to its hour; 0 = it is no RFC 3339 time in UTC. */
-static size_t hour_length(const char *time) {
+size_t answer_head_hour(const char *time) {
     static const char form[] = "0000-00-00T00";
     for (size_t i = 0; i < sizeof form - 1; i++) {
         bool digit = time[i] >= '0' && time[i] <= '9';
@@ -47,7 +46,7 @@ void answer_head_write(const struct answer_head *h, size_t text_len, struct sink
     char numbers[80];
     put_head_field(h->kind, out);
     put_head_field(h->id, out);
-    sink_write(out, h->time, h->time ? hour_length(h->time) : 0);
+    sink_write(out, h->time, h->time ? answer_head_hour(h->time) : 0);
     sink_char(out, '\t');
     put_head_field(h->version, out);
     put_head_field(h->os, out);

@@ -10,8 +10,8 @@
 
 /* The fields of a head. Zero-initialised = no field has a value. Texts may be NULL. */
 struct answer_head {
-    const char *kind; /* "dump", "session" or "refused" */
-    const char *id;   /* of the dump or session */
+    const char *kind; /* "dump", "session", "refused" or "partial" */
+    const char *id;   /* of the dump or session; of a partial its hour or day */
     const char *time; /* a time, whose date and hour are written if it is an RFC 3339 time */
     const char *version, *os;
     const char *image_id, *image; /* the first image of the app without symbols */
@@ -23,5 +23,7 @@ struct answer_head {
 /* Writes the fields, each with a tab behind it, and the length of the text that follows. Control
  * characters in them become spaces. */
 void answer_head_write(const struct answer_head *h, size_t text_len, struct sink *out);
+/* Returns the length of the time up to its hour; 0 = it is no RFC 3339 time in UTC. */
+size_t answer_head_hour(const char *time);
 
 #endif

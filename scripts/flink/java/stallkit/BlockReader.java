@@ -59,7 +59,7 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
             if (damage != null) {
                 ended = true;
                 String why = damage.getMessage() == null ? "it ends too early" : damage.getMessage();
-                return new Block(new byte[0], 1, source, passed + 1, "the rest of the batch cannot be read: " + why);
+                return new Block(new byte[0], source, passed + 1, "the rest of the batch cannot be read: " + why);
             }
         }
         return null;
@@ -114,7 +114,7 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
         boolean open = buffer[end - 1] != '\n';
         byte[] text = Arrays.copyOfRange(buffer, at, end + (open ? 1 : 0));
         text[text.length - 1] = '\n';
-        Block block = new Block(text, Bytes.count(text, '\n'), source, passed + 1, "");
+        Block block = new Block(text, Bytes.ends(text), source, passed + 1, "");
         passed += block.lines();
         at = end;
         return block;
@@ -134,7 +134,7 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
 
     /** A refused block, for a line or a report, which is passed. */
     private Block tooLong(String what) throws IOException {
-        Block block = new Block(Arrays.copyOfRange(buffer, at, at + KEPT), 1, source, ++passed, what + " of more than " + (MAX_LINE >> 20) + " MB");
+        Block block = new Block(Arrays.copyOfRange(buffer, at, at + KEPT), source, ++passed, what + " of more than " + (MAX_LINE >> 20) + " MB");
         int end;
         do {
             at = filled;
@@ -163,7 +163,7 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
         passed = 1;
         String name = source.substring(source.lastIndexOf('/') + 1), text = new String(buffer, 0, filled, UTF_8);
         String line = JsonNodeFactory.instance.objectNode().put("format", "stall-input/1").put("name", name).put("text", text) + "\n";
-        return damage == null ? new Block(line.getBytes(UTF_8), 1, source, 1, "") : null;
+        return damage == null ? new Block(line.getBytes(UTF_8), source, 1, "") : null;
     }
 
     @Override public void close() throws IOException { outer.close(); }

@@ -2,6 +2,7 @@ package stallkit;
 
 import java.lang.invoke.*;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 
 /** Bytes of lines: search, eight at once, and buffers. */
 final class Bytes {
@@ -22,10 +23,13 @@ final class Bytes {
         return -1;
     }
 
-    static int count(byte[] text, char wanted) {
+    /** Behind each line. */
+    static int[] ends(byte[] text) {
+        int[] ends = new int[64];
         int count = 0;
-        for (int at = -1; (at = find(text, at + 1, text.length, wanted)) >= 0;) count++;
-        return count;
+        for (int at = 0; (at = find(text, at, text.length, '\n') + 1) > 0; ends[count++] = at)
+            if (count == ends.length) ends = Arrays.copyOf(ends, 2 * count);
+        return Arrays.copyOf(ends, count);
     }
 
     /** A buffer that begins with the `left` bytes from `at` on of this one, and has room behind them: `least` bytes, or as large as it needs to be, up to `most`. */

@@ -8,7 +8,7 @@ import org.apache.flink.api.common.typeinfo.*;
 import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.api.java.typeutils.TupleTypeInfo;
 
-/** A dump, or a record of a session, as the filters answered it: the head that stallclassify --heads puts before it, and where its JSON begins. */
+/** A dump, or a record of a session, as the filters answered it, or a partial: the head that stallclassify --heads puts before it, and where its JSON begins. */
 @SuppressWarnings("unchecked") // of the copy() that all tuples have
 public final class Dump extends Tuple2<byte[], Integer> {
     static final TypeInformation<Dump> TYPE = new TupleTypeInfo<>(Dump.class, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO, Types.INT);
@@ -48,6 +48,28 @@ public final class Dump extends Tuple2<byte[], Integer> {
         out.write('\n');
     }
 
+    /** Its head, before this text in place of its own. */
+    Dump with(byte[] text, int from, int to) {
+        Dump dump = new Dump();
+        dump.setFields(Arrays.copyOf(f0, f1 + to - from), f1);
+        System.arraycopy(text, from, dump.f0, f1, to - from);
+        return dump;
+    }
+
+    /** Its JSON as a line. */
+    byte[] line() {
+        byte[] line = Arrays.copyOfRange(f0, f1, f0.length + 1);
+        line[line.length - 1] = '\n';
+        return line;
+    }
+
+    /** A partial's lines, which have tabs behind them in an answer. */
+    byte[] textOfLines() {
+        byte[] text = text();
+        for (int i = 0; i < text.length; i++) if (text[i] == '\t') text[i] = '\n';
+        return text;
+    }
+
     byte[] text() { return Arrays.copyOfRange(f0, f1, f0.length); }
 
     /** Adds the dumps of an answer to `dumps`; returns why the line, or a part of it, gave none ("": nothing was refused). */
@@ -63,7 +85,7 @@ public final class Dump extends Tuple2<byte[], Integer> {
             int end = text + Integer.parseInt(new String(answer, length, text - 1 - length, UTF_8));
             Dump dump = new Dump();
             dump.setFields(at == 0 && end == answer.length ? answer : Arrays.copyOfRange(answer, at, end), text - at);
-            if (dump.get(Field.KIND).equals("refused")) refused.add(dump.get(Field.TITLE));
+            if (dump.f0[0] == 'r') refused.add(dump.get(Field.TITLE));
             else dumps.add(dump);
             at = end + 1;
         }

@@ -10,6 +10,7 @@ import org.apache.flink.util.concurrent.ExecutorThreadFactory;
  *  own writes, and one kills the processes when an answer takes too long. */
 final class FilterChild implements AutoCloseable {
     private static final int BUFFER = 1 << 16;
+    private static final byte[] ASK = {'[', ']', '\n'}, NONE = {}; // a line without a dump asks for the partials
 
     private final List<List<String>> commands;
     private final long timeoutMillis;
@@ -20,16 +21,19 @@ final class FilterChild implements AutoCloseable {
     private volatile long waitsSince; // in ns; 0: nothing is awaited
     private volatile boolean closed, killedForSilence;
     private byte[] text;   // the lines that were sent last
-    private int next;      // where the first of them without an answer begins
+    private int[] ends;    // of each of them
+    private int answered;  // how many of them
     private boolean alone; // lines are sent again, one by one
+    private final Counted counted; // null: the processes count nothing
     String reason = "";    // why the last line without an answer had none
     private InputStream out;
     private byte[] buffer = new byte[BUFFER];
     private int at, filled;
 
-    /** commands: the first reads the lines, the last one answers. timeoutMillis: the longest time without an answer. */
-    FilterChild(List<List<String>> commands, long timeoutMillis, MetricGroup metrics) {
+    /** commands: the first reads the lines, the last one answers. timeoutMillis: the longest time without an answer. counted: of processes that give partials, too; null of others. */
+    FilterChild(List<List<String>> commands, Counted counted, long timeoutMillis, MetricGroup metrics) {
         this.commands = commands;
+        this.counted = counted;
         this.timeoutMillis = timeoutMillis;
         restarts = metrics.counter("restarts");
         silent = metrics.counter("silent");
@@ -58,7 +62,7 @@ final class FilterChild implements AutoCloseable {
         if (closed) kill();
     }
 
-    /** After an answer that did not come. */
+    /** After an answer that did not come. What the processes had counted is sent to the new ones. */
     private void restart() throws IOException, InterruptedException {
         reason = killedForSilence ? "no answer in " + timeoutMillis / 1000 + " s, twice" : "the filters died of it, twice";
         if (killedForSilence) silent.inc();
@@ -66,12 +70,40 @@ final class FilterChild implements AutoCloseable {
         kill();
         for (Process p : processes) p.waitFor();
         start();
+        if (counted == null) return;
+        counted.forEach((lines, count) -> {
+            write(lines);
+            for (int left = count; left > 0; left--)
+                if (read() == null) throw new IOException("the filters died of lines that they had answered");
+        });
     }
 
-    /** Sends whole lines, when all that were sent before have an answer; does not wait until they are read. */
-    void send(byte[] lines) throws IOException {
+    private void keep(byte[] lines, int length, int count) throws IOException {
+        if (counted != null) counted.add(lines, length, count);
+    }
+
+    /** The bytes that are counted and not given yet. */
+    long countedBytes() { return counted == null ? 0 : counted.bytes(); }
+
+    /** The answer with the partials of all lines answered since the last ones, when all that were sent have an answer. */
+    byte[] partials() throws IOException, InterruptedException {
+        if (countedBytes() == 0) return NONE;
+        byte[] answer = null;
+        for (int attempt = 0; attempt < 2 && answer == null; attempt++) {
+            write(ASK);
+            answer = read();
+            if (answer == null) restart();
+        }
+        if (answer == null) throw new IOException("the filters gave no partials, twice");
+        counted.clear();
+        return answer;
+    }
+
+    /** Sends whole lines, which end there, when all that were sent before have an answer; does not wait until they are read. */
+    void send(byte[] lines, int[] ends) throws IOException {
         text = lines;
-        next = 0;
+        this.ends = ends;
+        answered = 0;
         alone = false;
         write(text);
     }
@@ -92,17 +124,22 @@ final class FilterChild implements AutoCloseable {
     /** The answer to the next line, without its end of line; null: there was none twice, see `reason`. If filters die or are silent, the lines that
      *  have no answer are sent again, one by one. */
     byte[] answer() throws IOException, InterruptedException {
-        int from = next;
-        next = Bytes.find(text, from, text.length, '\n') + 1;
+        int from = answered == 0 ? 0 : ends[answered - 1], to = ends[answered++];
         byte[] answer = alone ? null : read();
+        if (answer != null && answered == ends.length) keep(text, text.length, answered);
         if (answer != null) return answer;
-        if (!alone) restart();
+        if (!alone) {
+            keep(text, from, answered - 1);
+            restart();
+        }
         alone = true;
+        byte[] line = Arrays.copyOfRange(text, from, to);
         for (int attempt = 0; attempt < 2 && answer == null; attempt++) {
-            write(Arrays.copyOfRange(text, from, next));
+            write(line);
             answer = read();
             if (answer == null) restart();
         }
+        if (answer != null) keep(line, line.length, 1);
         return answer;
     }
 

@@ -79,7 +79,7 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
                 waits = answer != null && one.f0 > now && answer.get(IMAGE).equals(one.f1.get(IMAGE));
                 if (waits) break;
                 if (answer != null) out.collect(answer);
-                else context.output(FilterOperator.DEAD, new Block(one.f1.text(), 1, "held for symbols", 0, child.reason));
+                else context.output(FilterOperator.DEAD, new Block(one.f1.text(), "held for symbols", 0, child.reason));
                 held.remove(numbers.f0++);
                 pending--;
                 released.inc();
@@ -96,8 +96,12 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
     /** Dumps as the filters answer them now; null for one that has no answer twice, alone. */
     private List<Dump> ask(long from, long to) throws Exception {
         ByteArrayOutputStream lines = new ByteArrayOutputStream();
-        for (long number = from; number < to; number++) held.get(number).f1.writeTo(lines);
-        child.send(lines.toByteArray());
+        int[] ends = new int[(int) (to - from)];
+        for (int i = 0; i < ends.length; i++) {
+            held.get(from + i).f1.writeTo(lines);
+            ends[i] = lines.size();
+        }
+        child.send(lines.toByteArray(), ends);
         List<Dump> dumps = new ArrayList<>();
         for (int wanted = 1; wanted <= to - from; wanted++) {
             byte[] answer = child.answer();

@@ -37,23 +37,24 @@ public final class StallJob {
     private long millis(String option, long seconds) { return options.getLong(option, seconds) * 1000; }
 
     private void build(StreamExecutionEnvironment env) throws Exception {
-        SingleOutputStreamOperator<Dump> answered = source(env).transform("filters", Dump.TYPE, new FilterOperator(filters)).uid("filters");
-        DataStream<Block> dead = answered.getSideOutput(FilterOperator.DEAD);
-        // One task needs no exchange: the dumps stay where they are.
-        KeyedStream<Dump, String> keyed = env.getParallelism() > 1 ? answered.keyBy(Dump::key, Types.STRING)
-            : DataStreamUtils.reinterpretAsKeyedStream(answered, Dump::key, Types.STRING);
-        DataStream<Dump> firsts = keyed.filter(new Dedup(Duration.ofDays(options.getLong("dedup", 7)))).uid("dedup").name("first of each id"), dumps = firsts;
+        SingleOutputStreamOperator<Block> lines = source(env).transform("keys of lines", Block.TYPE, new KeyOperator(filters)).uid("keys");
+        // One task needs no exchange: the lines stay where they are.
+        KeyedStream<Block, String> keyed = env.getParallelism() > 1 ? lines.keyBy(Block::key, Types.STRING)
+            : DataStreamUtils.reinterpretAsKeyedStream(lines, Block::key, Types.STRING);
+        SingleOutputStreamOperator<Dump> firsts = keyed.transform("filters", Dump.TYPE, new FilterOperator(filters, Duration.ofDays(options.getLong("dedup", 7)))).uid("filters");
+        DataStream<Block> dead = lines.getSideOutput(FilterOperator.DEAD).union(firsts.getSideOutput(FilterOperator.DEAD));
+        DataStream<Dump> dumps = firsts;
+        DataStream<Tuple2<String, byte[]>> partials = firsts.getSideOutput(FilterOperator.PARTIALS);
         if (millis("hold", 0) > 0) {
             SingleOutputStreamOperator<Dump> released = nameless(firsts).keyBy(Hold::key, Types.STRING)
                 .process(new Hold(filters, millis("hold", 0), millis("retry", 30))).returns(Dump.TYPE).uid("hold").name("held for symbols");
             dead = dead.union(released.getSideOutput(FilterOperator.DEAD));
             dumps = firsts.filter(dump -> !dump.has(IMAGE)).name("with symbols").union(released);
+            if (filters.counts) partials = partials.union(released.transform("partials", PartialOperator.TYPE, new PartialOperator(filters, options.get("partials", "hour").equals("day"))).uid("partials"));
         }
         dead.map(Block::deadLetter).returns(Types.STRING).name("dead letters").sinkTo(Outputs.lines(out + "/dead")).uid("dead").name("dead letters: files");
-        String partials = options.get("partials", "hour");
-        if (!partials.equals("none"))
-            dumps.transform("partials", PartialOperator.TYPE, new PartialOperator(filters, partials.equals("day"))).uid("partials")
-                .sinkTo(Outputs.<Tuple2<String, byte[]>>gzipLines(out + "/partials", (p, out) -> out.write(p.f1), p -> p.f0)).uid("partial-files").name("partials: files");
+        if (filters.counts)
+            partials.sinkTo(Outputs.<Tuple2<String, byte[]>>gzipLines(out + "/partials", (p, out) -> out.write(p.f1), p -> p.f0)).uid("partial-files").name("partials: files");
         if (options.getBoolean("annotated", true))
             dumps.sinkTo(Outputs.<Dump>gzipLines(out + "/annotated", Dump::writeTo, StallJob::folder)).uid("annotated").name("annotated dumps: files");
         if (options.has("rows")) {

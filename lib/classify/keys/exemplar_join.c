@@ -180,8 +180,8 @@ static enum st join_images(struct joining *j, struct err *e) {
     return ST_OK;
 }
 
-/* Writes the frames of a stack: first frame `inner`, unless that is NO_FRAME, then those of the stack
- * from `from` on. */
+/* Writes the frames of a stack: first frame `inner`, unless that is NO_FRAME, then those of the
+ * stack from `from` on. */
 static void join_stack(struct joining *j, size_t inner, size_t from, bool located) {
     static const char *const names[] = {"frames", "exact", "locations"};
     struct jsonw *w = &j->w;

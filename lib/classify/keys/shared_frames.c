@@ -82,8 +82,13 @@ static size_t same_outer(const struct keyer *k, const struct judged_stack *a,
 }
 
 /* Makes the outer n frames of a stack the only ones that its key is made of, if one of them is a
- * frame of the app that counts. Are they? */
+ * frame of the app that counts. A nameless frame of the app behind them may be of one function in
+ * all samples, so that nothing is decided. Are they? */
 static bool key_outer(const struct keyer *k, struct judged_stack *s, size_t n) {
+    const struct frame_info *next = n < s->count ? judged_at(k, s, s->count - 1 - n)->info : NULL;
+    if (next && next->in_app && !next->resolved) {
+        return false;
+    }
     for (size_t i = s->count - n; i < s->cut; i++) {
         if (counts_in_key(judged_at(k, s, i)->info)) {
             s->inner = s->count - n;

@@ -44,7 +44,7 @@ static size_t last_stand_in(const struct keyer *k, const struct judged_stack *s,
 static bool add_framework(struct keyer *k, const struct judged_stack *s, size_t app,
                           struct key levels[KEY_LEVELS]) {
     size_t called = app;
-    while (called > 0 && frame_is_app(judged_at(k, s, called)->info)) {
+    while (called > s->inner && frame_is_app(judged_at(k, s, called)->info)) {
         called--; /* steps over functions of the app that a rule skips: thunks, wrappers */
     }
     const struct frame_info *call = judged_at(k, s, called)->info;
@@ -217,7 +217,7 @@ bool app_keys(struct keyer *k, const struct judged_stack *s, struct key levels[K
               struct key *action) {
     bool generic = false;
     for (int who = 0; who < STAND_INS; who++) {
-        size_t first = find_stand_in(k, s, (enum stand_in)who, 0);
+        size_t first = find_stand_in(k, s, (enum stand_in)who, s->inner);
         if (first < s->cut) {
             first = who == STAND_SKIPPED ? last_stand_in(k, s, STAND_SKIPPED, first) : first;
             bool ok = add_framework(k, s, first, levels);

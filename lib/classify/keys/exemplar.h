@@ -7,21 +7,26 @@
 #include <stdbool.h>
 
 #include "base/strbuf.h"
+#include "classify/keys/key.h"
 #include "dump/dump.h"
 
 /* A callback that takes the next piece, a JSON object on one line, borrowed during the call.
  * False: out of memory. */
 typedef bool (*exemplar_take)(void *ctx, const char *piece, size_t len);
 
-/* Cuts a stack of d into pieces. The first describes the stall; each later one a frame, innermost
- * first, or the image of the frames after it. No piece has data of the user, the device or this run
- * of the process, so that equal code gives equal pieces. False: out of memory. */
-bool exemplar_cut(const struct dump *d, const struct dump_stack *stack, exemplar_take take,
+/* Cuts the stack of a key, which keyer_key has made for d, into pieces. The first describes the
+ * stall, and has the frames by which the key's other samples differ from the stack; each later one
+ * a frame, innermost first, or the image of the frames after it. No piece has data of the user, the
+ * device or this run of the process, so that equal code gives equal pieces. False: out of memory.
+ */
+bool exemplar_cut(const struct dump *d, const struct stall_key *key, exemplar_take take,
                   void *ctx) BASE_MUST_USE;
 
 /* Appends a stall-dump/1 document, on one line without its end, whose main thread has the stack of
  * these pieces; the document has the keys of the dump from which the pieces were cut. The addresses
- * of its images mean nothing. ST_ERR: a piece is malformed (ERR_FORMAT), or out of memory. */
+ * of its images mean nothing. If the first piece tells of other samples, the stack and what is
+ * known of them are samples whose counts are 0, as how many there were is not known. ST_ERR: a
+ * piece is malformed (ERR_FORMAT), or out of memory. */
 enum st exemplar_join(const char *const *pieces, size_t count, struct strbuf *out,
                       struct err *e) BASE_MUST_USE;
 

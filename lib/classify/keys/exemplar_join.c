@@ -7,6 +7,8 @@
 #include "classify/keys/exemplar.h"
 #include "dump/document.h"
 
+static const size_t NO_FRAME = SIZE_MAX;
+
 enum { FIRST_LOAD = 1 << 16, LOAD_STEP = 1 << 12, NEAR_PASSES = 64 };
 
 /* A frame, and an address at which the process might have had it. */
@@ -25,10 +27,18 @@ struct joined_image {
     bool lines;            /* a frame has a line, so there was debug information */
 };
 
+/* A sample besides the stack: the stack's `shared` outer frames, and one more in front of them. */
+struct joined_other {
+    size_t shared, frame; /* frame: index in joining.frames; NO_FRAME = there is none */
+};
+
 struct joining {
     VEC(json_t *) pieces;
     VEC(struct joined_image) images;
-    VEC(struct joined_frame) frames;
+    VEC(struct joined_frame) frames; /* those of the stack, then those of other samples */
+    size_t own;                      /* number of the stack's frames */
+    struct joined_other others[KEY_OTHERS_MAX];
+    size_t other_count;
     int64_t image; /* image of the frames that follow */
     uint64_t next_string;
     struct jsonw w;
@@ -170,6 +180,29 @@ static enum st join_images(struct joining *j, struct err *e) {
     return ST_OK;
 }
 
+/* Writes the frames of a stack: first frame `inner`, unless that is NO_FRAME, then those of the
+ * stack from `from` on. */
+static void join_stack(struct joining *j, size_t inner, size_t from, bool located) {
+    static const char *const names[] = {"frames", "exact", "locations"};
+    struct jsonw *w = &j->w;
+    bool first = inner != NO_FRAME;
+    for (int what = 0; what < (located ? 3 : 2); what++) {
+        jsonw_member_array(w, names[what]);
+        for (size_t i = from - first; i < j->own; i++) {
+            size_t at = first && i == from - 1 ? inner : i;
+            const struct joined_frame *f = &j->frames.data[at];
+            if (what == 0) {
+                jsonw_u64(w, f->address);
+            } else if (what == 2) {
+                jsonw_u64(w, at);
+            } else if (f->exact) {
+                jsonw_u64(w, i - (from - first));
+            }
+        }
+        jsonw_end_array(w);
+    }
+}
+
 static enum st join_thread(struct joining *j, bool located, struct err *e) {
     struct jsonw *w = &j->w;
     jsonw_member_array(w, "threads");
@@ -177,28 +210,32 @@ static enum st join_thread(struct joining *j, bool located, struct err *e) {
     if (join_members(j, json_object_get(j->pieces.data[0], "thread"), e) != ST_OK) {
         return ST_ERR;
     }
-    jsonw_member_array(w, "frames");
-    for (size_t i = 0; i < j->frames.len; i++) {
-        jsonw_u64(w, j->frames.data[i].address);
-    }
-    jsonw_end_array(w);
-    jsonw_member_array(w, "exact");
-    for (size_t i = 0; i < j->frames.len; i++) {
-        if (j->frames.data[i].exact) {
-            jsonw_u64(w, i);
-        }
-    }
-    jsonw_end_array(w);
-    if (located) {
-        jsonw_member_array(w, "locations");
-        for (size_t i = 0; i < j->frames.len; i++) {
-            jsonw_u64(w, i);
-        }
-        jsonw_end_array(w);
-    }
+    join_stack(j, NO_FRAME, 0, located);
     jsonw_end_object(w);
     jsonw_end_array(w);
     return ST_OK;
+}
+
+/* Writes the samples, if there are others than the stack, which comes last as the newest one. */
+static void join_samples(struct joining *j, bool located) {
+    struct jsonw *w = &j->w;
+    if (j->other_count == 0) {
+        return;
+    }
+    jsonw_member_object(w, "samples");
+    jsonw_member_array(w, "stacks");
+    for (size_t i = 0; i <= j->other_count; i++) {
+        jsonw_begin_object(w);
+        jsonw_member_u64(w, "count", 0);
+        if (i < j->other_count) {
+            join_stack(j, j->others[i].frame, j->own - j->others[i].shared, located);
+        } else {
+            join_stack(j, NO_FRAME, 0, located);
+        }
+        jsonw_end_object(w);
+    }
+    jsonw_end_array(w);
+    jsonw_end_object(w);
 }
 
 static enum st join_names(struct joining *j, struct err *e) {
@@ -287,6 +324,9 @@ static enum st join_document(struct joining *j, struct err *e) {
     enum st st = join_value(j, "stall", json_object_get(j->pieces.data[0], "stall"), e);
     st = st == ST_OK ? join_images(j, e) : st;
     st = st == ST_OK ? join_thread(j, located, e) : st;
+    if (st == ST_OK) {
+        join_samples(j, located);
+    }
     st = st == ST_OK ? join_names(j, e) : st;
     if (located) {
         st = st == ST_OK ? join_strings(j, e) : st;
@@ -321,6 +361,41 @@ static enum st join_read(struct joining *j, const char *text, struct err *e) {
     return image ? join_image(j, image, e) : join_frame(j, piece, e);
 }
 
+/* Reads a sample besides the stack, whose frames are known. */
+static enum st join_other(struct joining *j, json_t *piece, struct err *e) {
+    json_t *shared = json_object_get(piece, "shared"), *image = json_object_get(piece, "image");
+    json_t *frame = json_object_get(piece, "frame");
+    struct joined_other *o = &j->others[j->other_count];
+    if (!json_is_integer(shared) || json_integer_value(shared) < 0 ||
+        (uint64_t)json_integer_value(shared) > j->own) {
+        return join_wrong(e);
+    }
+    o->shared = (size_t)json_integer_value(shared);
+    o->frame = frame ? j->frames.len : NO_FRAME;
+    j->image = o->shared < j->own ? j->frames.data[j->own - 1 - o->shared].image : -1;
+    j->other_count++;
+    if (image && join_image(j, image, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (!frame) {
+        return ST_OK;
+    }
+    return j->own ? join_frame(j, frame, e) : join_wrong(e);
+}
+
+static enum st join_others(struct joining *j, struct err *e) {
+    json_t *others = json_object_get(j->pieces.data[0], "others");
+    enum st st = ST_OK;
+    j->own = j->frames.len;
+    if (json_array_size(others) > KEY_OTHERS_MAX) {
+        return join_wrong(e);
+    }
+    for (size_t i = 0; st == ST_OK && i < json_array_size(others); i++) {
+        st = join_other(j, json_array_get(others, i), e);
+    }
+    return st;
+}
+
 enum st exemplar_join(const char *const *pieces, size_t count, struct strbuf *out, struct err *e) {
     struct sink sink = sink_to_strbuf(out);
     struct joining j = {.image = -1, .w = jsonw_init(&sink)};
@@ -328,6 +403,7 @@ enum st exemplar_join(const char *const *pieces, size_t count, struct strbuf *ou
     for (size_t i = 0; st == ST_OK && i < count; i++) {
         st = join_read(&j, pieces[i], e);
     }
+    st = st == ST_OK ? join_others(&j, e) : st;
     st = st == ST_OK ? join_document(&j, e) : st;
     for (size_t i = 0; i < j.pieces.len; i++) {
         json_decref(j.pieces.data[i]);

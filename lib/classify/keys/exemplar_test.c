@@ -44,10 +44,10 @@ static void free_pieces(struct pieces *p) {
 }
 
 /* Cuts a stack into pieces and joins them to a dump's text. False: out of memory. */
-static bool cut_and_join(const struct dump *d, const struct dump_stack *stack, struct strbuf *out) {
+static bool cut_and_join(const struct dump *d, const struct stall_key *key, struct strbuf *out) {
     struct pieces p = {.count = 0};
     struct err e = {0};
-    bool ok = exemplar_cut(d, stack, keep_piece, &p);
+    bool ok = exemplar_cut(d, key, keep_piece, &p);
     if (ok) {
         ok = exemplar_join((const char *const *)p.texts, p.count, out, &e) == ST_OK;
         assert_true(ok || e.code == ERR_NOMEM);
@@ -60,11 +60,11 @@ static bool cut_and_join(const struct dump *d, const struct dump_stack *stack, s
 }
 
 /* Checks that a dump joined from pieces is cut into the same pieces. */
-static void assert_same_pieces(const struct dump *d, const struct dump_stack *stack,
-                               const struct dump *copy) {
+static void assert_same_pieces(const struct dump *d, const struct stall_key *key,
+                               const struct dump *copy, const struct stall_key *joined) {
     struct pieces want = {.count = 0}, got = {.count = 0};
-    assert_true(exemplar_cut(d, stack, keep_piece, &want));
-    assert_true(exemplar_cut(copy, &copy->threads[0].stack, keep_piece, &got));
+    assert_true(exemplar_cut(d, key, keep_piece, &want));
+    assert_true(exemplar_cut(copy, joined, keep_piece, &got));
     assert_int_equal(got.count, want.count);
     for (size_t i = 0; i < want.count; i++) {
         assert_string_equal(got.texts[i], want.texts[i]);
@@ -80,19 +80,20 @@ static void assert_same_keys(const struct dump *d) {
     assert_int_equal(rules_add_builtin(rules, NULL), ST_OK);
     for (int raw = 0; raw < 2; raw++) {
         struct keyer *k = NULL;
-        struct stall_key key;
+        struct stall_key key, joined;
         struct dump copy;
         struct strbuf text = {0}, want = {0}, got = {0};
         struct err e = {0};
         assert_int_equal(keyer_new(&k, &(struct key_options){.rules = raw ? NULL : rules}, NULL),
                          ST_OK);
         assert_int_equal(keyer_key(k, d, &key, NULL), ST_OK);
-        assert_true(cut_and_join(d, key.stack, &text));
+        assert_true(cut_and_join(d, &key, &text));
         assert_int_equal(dump_parse(&copy, strbuf_cstr(&text), text.len, &e), ST_OK);
         add_key(k, d, &want);
         add_key(k, &copy, &got);
         assert_string_equal(strbuf_cstr(&got), strbuf_cstr(&want));
-        assert_same_pieces(d, key.stack, &copy);
+        assert_int_equal(keyer_key(k, &copy, &joined, NULL), ST_OK);
+        assert_same_pieces(d, &key, &copy, &joined);
         assert_null(copy.user);
         assert_null(copy.device.model);
         dump_release(&copy);
@@ -190,7 +191,8 @@ static void a_raw_stack_keeps_the_names_that_came_with_it(void **state) {
 static void every_allocation_may_fail(void *ctx, bool refused) {
     struct fixture *f = ctx;
     struct strbuf text = {0};
-    bool ok = cut_and_join(&f->d, &f->stacks[0], &text);
+    const struct stall_key key = {.stack = &f->stacks[0]};
+    bool ok = cut_and_join(&f->d, &key, &text);
     assert_true(ok || refused);
     strbuf_release(&text);
 }

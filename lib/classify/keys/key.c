@@ -103,7 +103,8 @@ static enum st find_ids(struct keyer *k, const struct dump *d, const struct dump
     struct judged_stack judged;
     struct key keys[KEY_LEVELS + 1];
     const struct key *const same[KEY_LEVELS + 1] = {&now->level[0], &now->level[1], &now->action};
-    if (judge_stack(k, d, stack, &judged, e) != ST_OK) {
+    if (judge_stack(k, d, stack, &judged, e) != ST_OK ||
+        share_former(k, d, now, stack->locations != NULL, &judged, e) != ST_OK) {
         return ST_ERR;
     }
     if (!make_keys(k, &judged, keys, &keys[KEY_LEVELS])) {
@@ -245,6 +246,9 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, 
     if (st != ST_OK) {
         out->status = KEY_NO_STACK;
         return st == ST_NONE ? ST_OK : ST_ERR;
+    }
+    if (share_frames(k, d, &chosen, out, e) != ST_OK) {
+        return ST_ERR;
     }
     out->stack = chosen.stack;
     if (!make_keys(k, &chosen, out->level, &out->action) ||

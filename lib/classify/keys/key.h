@@ -18,6 +18,7 @@ enum {
                             the nearest frame of the app */
     KEY_FUNCTION_MAX =
         512, /* bytes of a function in a key; a longer one ends in "…" and a hash of the whole */
+    KEY_OTHERS_MAX = 3,    /* maximum number of samples that a key keeps beside its stack */
     KEY_WANTED_MAX = 8,    /* maximum number of relevant frames of a level */
     KEY_REASON_SIZE = 320, /* bytes of a cause's reason with its NUL; a longer one ends in "…" */
     KEY_ID_SIZE = 13       /* 12 hex digits and a NUL */
@@ -113,6 +114,14 @@ struct lock_holder {
     struct key key; /* key of the holder, see lock_holder.h */
 };
 
+/* A sample that differs from the classified stack behind the frames that make up the key. */
+struct key_other {
+    const struct dump_stack *stack; /* borrowed from the dump */
+    /* Number of the outermost frames that are the same, with all functions inlined there, as frames
+     * of the classified stack and as frames of this one. */
+    size_t shared, own;
+};
+
 struct stall_key {
     enum key_status status;
     /* The keys of both levels, with fewer and with more frames; their kind is key_options.kind. */
@@ -122,6 +131,10 @@ struct stall_key {
     /* A frame of level 1 has no name, so that the key will change once symbols are known. */
     bool unresolved;
     const struct dump_stack *stack; /* the classified stack, borrowed from the dump */
+    /* The samples that show which of the stack's frames the samples of a busy thread share; none if
+     * the key is that of the stack alone. */
+    struct key_other others[KEY_OTHERS_MAX];
+    size_t other_count;
     uint64_t samples, hits; /* number of sampled stacks, and of those with this key of level 1 */
     int64_t truth;          /* hits / samples, in permille; -1 without samples */
     enum rule_cause cause;  /* CAUSE_UNKNOWN, never CAUSE_NONE, if no evidence gives a cause */

@@ -21,6 +21,8 @@ struct judged_stack {
     /* Frames from this index on belong to the loop, or to the thread's first function, and are
      * ignored. */
     size_t cut;
+    /* Frames below this index are not shared by the samples, and are no part of the key. */
+    size_t inner;
     struct frame_info *top; /* innermost relevant function, or the loop that waits; NULL = none */
     bool idle; /* true: the stack shows only the loop, which waits for work or, by the thread's
                   processor time, was not at work (scan_is_idle) */
@@ -158,6 +160,25 @@ static inline const struct judged_frame *judged_at(const struct keyer *k,
                                                    const struct judged_stack *s, size_t i) {
     return &k->frames.data[s->first + i];
 }
+
+/* Chooses the stack anew among the samples, after some lost their ballot; *chosen stays if none has
+ * one. */
+void choose_again(struct keyer *k, struct judged_stack *chosen);
+/* Sets *whole to the number of the stack's outermost frames that, with the functions inlined there,
+ * are in its outermost `functions` judged frames. False: out of memory. */
+bool whole_frames(struct keyer *k, const struct dump *d, const struct dump_stack *s,
+                  size_t functions, size_t *whole) BASE_MUST_USE;
+
+/* shared_frames.c. In a stall whose thread ran, of whose samples most have one outermost function
+ * of the app: chooses among these samples, and, if they have several keys, makes the frames that
+ * they share with the chosen stack the only ones that the key is made of; these samples then vote
+ * for it, and out->others is set. ST_ERR: out of memory. */
+enum st share_frames(struct keyer *k, const struct dump *d, struct judged_stack *chosen,
+                     struct stall_key *out, struct err *e) BASE_MUST_USE;
+/* Does the same for the key that a stack had when less was known about it, with the samples of
+ * now->others; named: their locations count. ST_ERR: out of memory. */
+enum st share_former(struct keyer *k, const struct dump *d, const struct stall_key *now, bool named,
+                     struct judged_stack *s, struct err *e) BASE_MUST_USE;
 
 /* cause.c. Sets cause, confidence and reason of a dump whose stack is chosen. ST_ERR: out of
  * memory. */

@@ -38,6 +38,22 @@ static bool push_frame(struct keyer *k, const struct dump *d, const struct dump_
     return judged_push(k, *info, l->line_count ? &l->lines[l->line_count - 1] : NULL);
 }
 
+bool whole_frames(struct keyer *k, const struct dump *d, const struct dump_stack *s,
+                  size_t functions, size_t *whole) {
+    size_t start = k->frames.len;
+    bool ok = true;
+    *whole = 0;
+    for (size_t i = s->frame_count; ok && i-- > 0;) {
+        ok = push_frame(k, d, s, i);
+        if (k->frames.len - start > functions) {
+            break;
+        }
+        *whole += ok;
+    }
+    k->frames.len = start;
+    return ok;
+}
+
 /* Returns the caller of frame i, for rules. If the next frame outwards is a nameless one of a
  * library, that is the nearest named frame of the library, if there is one. NULL: there is no next
  * frame. */
@@ -289,6 +305,11 @@ static const struct judged_stack *elect(struct keyer *k) {
         }
     }
     return best;
+}
+
+void choose_again(struct keyer *k, struct judged_stack *chosen) {
+    const struct judged_stack *elected = elect(k);
+    *chosen = elected ? *elected : *chosen;
 }
 
 /* Returns the stack of the thread that worked most, for a dump in which all threads that worked

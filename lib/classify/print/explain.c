@@ -310,7 +310,7 @@ static void print_head(struct explanation *x) {
     sink_str(x->out, "\nstack     ");
     if (x->k->about_threads) {
         print_worker(x);
-    } else if (x->k->samples.len) {
+    } else if (x->key->samples) {
         sink_printf(x->out, "sampled %" PRIu64 " of %" PRIu64 " times", x->key->stack->count,
                     x->key->samples);
         sink_str(x->out, x->key->stack == dump_heaviest(d)

@@ -165,7 +165,8 @@ static void read_exemplar(struct partial_line *l, const struct tape_value *line,
     }
     const struct dump_thread *main = dump_main_thread(&d);
     if (main) {
-        partial_need(l, triage_cut_stack(l->r->t, &d, &main->stack, offer));
+        const struct stall_key key = {.stack = &main->stack};
+        partial_need(l, triage_cut_stack(l->r->t, &d, &key, offer));
     } else {
         partial_reject(l, "exemplar");
     }

@@ -90,10 +90,10 @@ static bool take_piece(void *ctx, const char *piece, size_t len) {
     return index < NO_INDEX && SMALL_VEC_PUSH(&p->e->stack, (uint32_t)index);
 }
 
-bool triage_cut_stack(struct triage *t, const struct dump *d, const struct dump_stack *stack,
+bool triage_cut_stack(struct triage *t, const struct dump *d, const struct stall_key *key,
                       struct evidence *e) {
     struct piece_taker p = {t, e};
-    return exemplar_cut(d, stack, take_piece, &p);
+    return exemplar_cut(d, key, take_piece, &p);
 }
 
 /* ---- one dump in one bucket ---- */
@@ -239,7 +239,7 @@ static bool offer_evidence(struct triage *t, struct bucket *b, struct stall_shar
         return true;
     }
     offer.reason = triage_intern(t, s->key->reason);
-    bool ok = offer.reason && (!with_stack || triage_cut_stack(t, s->d, s->key->stack, &offer)) &&
+    bool ok = offer.reason && (!with_stack || triage_cut_stack(t, s->d, s->key, &offer)) &&
               triage_show(t, b, key) && bucket_take_evidence(b, &offer);
     SMALL_VEC_RELEASE(&offer.stack);
     return ok;

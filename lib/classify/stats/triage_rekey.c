@@ -140,7 +140,7 @@ static bool rekey_offer_named(struct rekeying *r, struct bucket *b, const struct
     offer.reason = triage_intern(r->t, from->reason);
     memset(&offer.stack, 0, sizeof offer.stack);
     bool ok = (!from->reason || offer.reason) &&
-              (level == 0 || triage_cut_stack(r->t, d, key->stack, &offer)) &&
+              (level == 0 || triage_cut_stack(r->t, d, key, &offer)) &&
               bucket_take_evidence(b, &offer);
     SMALL_VEC_RELEASE(&offer.stack);
     return ok;

@@ -1,0 +1,193 @@
+/* Finds the frames that the samples of a busy thread share. A function that computes for long is
+ * seen in its helpers, in each sample in another one; the innermost function in which all samples
+ * are names the stall, whichever helper was sampled most. */
+#include "classify/keys/keyer_private.h"
+
+/* Does the stack take part in the choice? Stacks that show only the loop do not. */
+static bool takes_part(const struct judged_stack *s) {
+    return s->ballot != SIZE_MAX && !s->idle;
+}
+
+static bool counts_in_key(const struct frame_info *info) {
+    return frame_is_app(info) && (info->place == PLACE_KEEP || info->place == PLACE_PREFIX);
+}
+
+/* Returns the stack's outermost frame of the app that counts; NULL = there is none. */
+static struct frame_info *outermost_app(const struct keyer *k, const struct judged_stack *s) {
+    for (size_t i = s->cut; i-- > 0;) {
+        const struct frame_info *info = judged_at(k, s, i)->info;
+        if (counts_in_key(info)) {
+            return info->canonical;
+        }
+    }
+    return NULL;
+}
+
+/* Did the thread run while it stalled? Without a known processor time it did if it was running when
+ * it was captured and no sample shows a wait. */
+static bool is_busy(const struct keyer *k, const struct dump *d) {
+    const struct dump_thread *main = dump_main_thread(d);
+    if (k->cpu_permille >= 0) {
+        return k->cpu_permille >= CPU_COMPUTES;
+    }
+    for (size_t i = 0; i < k->samples.len; i++) {
+        const struct frame_info *told = k->samples.data[i].told;
+        if (k->samples.data[i].votes && told && told->waits) {
+            return false;
+        }
+    }
+    return main && judged_is(main->state, "running");
+}
+
+/* Returns the function that is the outermost of the app in most samples, of equals the one seen
+ * last; NULL: there is none, or it is that of less than half of the samples that take part. */
+static const struct frame_info *common_action(struct keyer *k) {
+    struct frame_info *best = NULL;
+    uint64_t total = 0;
+    k->epoch++;
+    for (size_t i = 0; i < k->samples.len; i++) {
+        const struct judged_stack *s = &k->samples.data[i];
+        struct frame_info *action = takes_part(s) ? outermost_app(k, s) : NULL;
+        total += takes_part(s) ? s->votes : 0;
+        if (action && action->vote_epoch != k->epoch) {
+            action->vote_epoch = k->epoch;
+            action->votes = action->newest = 0;
+        }
+        if (action) {
+            action->votes += s->votes;
+            action->newest = s->newest > action->newest ? s->newest : action->newest;
+        }
+    }
+    for (size_t i = 0; i < k->samples.len; i++) {
+        const struct judged_stack *s = &k->samples.data[i];
+        struct frame_info *action = takes_part(s) ? outermost_app(k, s) : NULL;
+        if (action && (!best || action->votes > best->votes ||
+                       (action->votes == best->votes && action->newest > best->newest))) {
+            best = action;
+        }
+    }
+    return best && best->votes >= total - best->votes ? best : NULL;
+}
+
+/* Returns the number of outer frames that are the same functions in both stacks. */
+static size_t same_outer(const struct keyer *k, const struct judged_stack *a,
+                         const struct judged_stack *b) {
+    size_t n = 0;
+    while (n < a->count && n < b->count &&
+           judged_at(k, a, a->count - 1 - n)->info->canonical ==
+               judged_at(k, b, b->count - 1 - n)->info->canonical) {
+        n++;
+    }
+    return n;
+}
+
+/* Makes the outer n frames of a stack the only ones that its key is made of, if one of them is a
+ * frame of the app that counts. A nameless frame of the app behind them may be of one function in
+ * all samples, so that nothing is decided. Are they? */
+static bool key_outer(const struct keyer *k, struct judged_stack *s, size_t n) {
+    const struct frame_info *next = n < s->count ? judged_at(k, s, s->count - 1 - n)->info : NULL;
+    if (next && next->in_app && !next->resolved) {
+        return false;
+    }
+    for (size_t i = s->count - n; i < s->cut; i++) {
+        if (counts_in_key(judged_at(k, s, i)->info)) {
+            s->inner = s->count - n;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does the sample vote for another key than the chosen one? A stack of unknown count was kept
+ * because its sample did. */
+static bool votes_otherwise(const struct judged_stack *s, const struct judged_stack *chosen) {
+    return takes_part(s) && s->stack != chosen->stack &&
+           (s->ballot != chosen->ballot || s->votes == 0);
+}
+
+/* Is the function that frame n, counted from the outside, has in this stack that of a stack which
+ * is kept already? */
+static bool is_kept(const struct keyer *k, const struct judged_stack *s,
+                    const struct judged_stack *const *kept, size_t count, size_t n) {
+    for (size_t i = 0; i < count; i++) {
+        if (same_outer(k, s, kept[i]) > n) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Notes up to KEY_OTHERS_MAX samples that differ from the chosen stack behind the outer n frames,
+ * each by another function. ST_ERR: out of memory. */
+static enum st note_others(struct keyer *k, const struct dump *d, const struct judged_stack *chosen,
+                           size_t n, struct stall_key *out, struct err *e) {
+    const struct judged_stack *kept[KEY_OTHERS_MAX];
+    for (size_t i = 0; i < k->samples.len && out->other_count < KEY_OTHERS_MAX; i++) {
+        const struct judged_stack *s = &k->samples.data[i];
+        if (!votes_otherwise(s, chosen) || same_outer(k, s, chosen) != n ||
+            is_kept(k, s, kept, out->other_count, n)) {
+            continue;
+        }
+        struct key_other *other = &out->others[out->other_count];
+        other->stack = s->stack;
+        if (!whole_frames(k, d, chosen->stack, n, &other->shared) ||
+            !whole_frames(k, d, s->stack, n, &other->own)) {
+            return err_nomem(e);
+        }
+        kept[out->other_count++] = s;
+    }
+    return ST_OK;
+}
+
+enum st share_frames(struct keyer *k, const struct dump *d, struct judged_stack *chosen,
+                     struct stall_key *out, struct err *e) {
+    bool asked = k->options.rules && k->options.kind == KEY_OF_APP && !k->action;
+    if (!asked || k->about_threads || !takes_part(chosen) || k->samples.len < 2 || !is_busy(k, d)) {
+        return ST_OK;
+    }
+    const struct frame_info *action = common_action(k);
+    size_t n = SIZE_MAX;
+    if (!action) {
+        return ST_OK;
+    }
+    for (size_t i = 0; i < k->samples.len; i++) {
+        struct judged_stack *s = &k->samples.data[i];
+        s->ballot = takes_part(s) && outermost_app(k, s) == action ? s->ballot : SIZE_MAX;
+    }
+    choose_again(k, chosen);
+    for (size_t i = 0; i < k->samples.len; i++) {
+        const struct judged_stack *s = &k->samples.data[i];
+        size_t same = votes_otherwise(s, chosen) ? same_outer(k, s, chosen) : SIZE_MAX;
+        n = same < n ? same : n;
+    }
+    if (n == SIZE_MAX || !key_outer(k, chosen, n)) {
+        return ST_OK;
+    }
+    if (note_others(k, d, chosen, n, out, e) != ST_OK) {
+        return ST_ERR;
+    }
+    for (size_t i = 0; i < k->samples.len; i++) {
+        struct judged_stack *s = &k->samples.data[i];
+        s->ballot = takes_part(s) ? chosen->ballot : s->ballot;
+    }
+    return ST_OK;
+}
+
+enum st share_former(struct keyer *k, const struct dump *d, const struct stall_key *now, bool named,
+                     struct judged_stack *s, struct err *e) {
+    size_t n = now->other_count ? s->count : 0;
+    for (size_t i = 0; i < now->other_count; i++) {
+        struct dump_stack stack = *now->others[i].stack;
+        struct judged_stack other;
+        stack.locations = named ? stack.locations : NULL;
+        if (judge_stack(k, d, &stack, &other, e) != ST_OK) {
+            return ST_ERR;
+        }
+        size_t same = same_outer(k, s, &other);
+        n = same < n ? same : n;
+    }
+    if (now->other_count) {
+        (void)key_outer(k, s, n);
+    }
+    return ST_OK;
+}

@@ -114,8 +114,8 @@ static size_t kotlin_length(const char *s, size_t len) {
     return len;
 }
 
-/* Returns the index behind the numbers at s[at] that a name of Java or Kotlin is folded without, and
- * appends what stands for them; at if there are none. */
+/* Returns the index behind the numbers at s[at] that a name of Java or Kotlin is folded without,
+ * and appends what stands for them; at if there are none. */
 static size_t fold_numbers(const char *s, size_t len, size_t at, struct strbuf *out) {
     size_t behind = skip_composable(s, len, at);
     if (behind > at) {

@@ -139,8 +139,11 @@ static void scan_angle(struct cxx_scan *sc) {
     } else if (cxx_rest_starts(sc, "<unnamed>")) {
         cxx_skip_group(sc);
         strbuf_addstr(sc->out, "(anonymous namespace)");
-    } else if (at_word_start(sc) || cxx_rest_starts(sc, "<impl ")) {
-        add_kept_group(sc); /* Rust: <T as Trait>::f, a::<impl Trait for T>::f */
+    } else if (at_word_start(sc) || cxx_rest_starts(sc, "<impl ") ||
+               (sc->at > 0 && sc->s[sc->at - 1] == '.')) {
+        /* Rust: <T as Trait>::f, a::<impl Trait for T>::f. Behind a dot there is a name of a
+         * virtual machine: Cart.<init>, Object.<anonymous>, load.<locals>.inner. */
+        add_kept_group(sc);
     } else {
         cxx_skip_group(sc);
         add_template(sc);

@@ -1,6 +1,6 @@
 /* Folds what differs between two builds, or two runs, in names of code that a virtual machine runs:
- * the optimiser's marks of V8, and the numbers of Java's and Kotlin's lambdas and anonymous
- * classes. */
+ * the optimiser's marks of V8, the numbers of Java's and Kotlin's lambdas and anonymous classes,
+ * and what Kotlin's compiler adds to a function's name. */
 #include <string.h>
 
 #include "names/names_private.h"
@@ -65,31 +65,104 @@ static size_t java_length(const char *s, size_t len) {
     return at;
 }
 
-/* Appends a Java or Kotlin name, Fetcher.lambda$load$0$Fetcher or Map$onCreate$1$2.invoke, without
- * numbers, and without the class that dexers append to a lambda's name. False: the name has none of
- * these. */
-static bool fold_java(const char *s, size_t len, struct strbuf *out) {
+/* Returns the index behind the number of a composable lambda, "lambda-12" or "lambda$-12", at
+ * s[at]; at if there is none. */
+static size_t skip_composable(const char *s, size_t len, size_t at) {
+    static const char *const words[] = {"lambda$-", "lambda-", NULL};
+    size_t first = at + names_starts_any(s + at, len - at, words);
+    size_t end = first > at ? managed_skip_digits(s, len, first) : at;
+    return end > first ? end : at;
+}
+
+/* Is the text what Kotlin appends to the name of an internal function in an Android build: '$' and
+ * the module, whose name is that of the Gradle project and of the build's variant, app_release or
+ * app_freeDebug? */
+static bool is_module(const char *s, size_t len) {
+    static const char *const variants[] = {"debug", "Debug", "release", "Release", NULL};
+    if (len < 2 || s[0] != '$' || !memchr(s, '_', len)) {
+        return false;
+    }
+    for (size_t i = 1; i < len; i++) {
+        if (!names_is_ident(s[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; variants[i]; i++) {
+        if (names_ends(s, len, variants[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns the length of a Java or Kotlin name without what Kotlin's compiler adds to the function's
+ * name: load$default passes default arguments to load, load$app_debug is an internal load. */
+static size_t kotlin_length(const char *s, size_t len) {
+    static const char bridge[] = "$default";
+    size_t method = len;
+    while (method > 0 && s[method - 1] != '.') {
+        method--;
+    }
+    if (names_ends(s + method, len - method, bridge) && len - method > sizeof bridge - 1) {
+        len -= sizeof bridge - 1;
+    }
+    for (size_t i = len; i-- > method + 1;) {
+        if (s[i] == '$') {
+            return is_module(s + i, len - i) ? i : len;
+        }
+    }
+    return len;
+}
+
+/* Returns the index behind the numbers at s[at] that a name of Java or Kotlin is folded without,
+ * and appends what stands for them; at if there are none. */
+static size_t fold_numbers(const char *s, size_t len, size_t at, struct strbuf *out) {
+    size_t behind = skip_composable(s, len, at);
+    if (behind > at) {
+        strbuf_addstr(out, "lambda-_");
+        return behind;
+    }
+    behind = skip_numbers(s, len, at);
+    if (behind > at) {
+        strbuf_addstr(out, "$_");
+    }
+    return behind;
+}
+
+/* Returns the length of "lambda$NAME", the name that Java's compiler gives to a lambda in a
+ * function, without the number and the class that follow; 0 = there is none at s[at]. */
+static size_t lambda_length(const char *s, size_t len, size_t at) {
     static const char lambda[] = "lambda$";
+    size_t first = at + sizeof lambda - 1;
+    if (at == 0 || s[at - 1] != '.' || !names_starts(s + at, len - at, lambda)) {
+        return 0;
+    }
+    while (first < len && skip_numbers(s, len, first) == first) {
+        first++;
+    }
+    return first - at;
+}
+
+/* Appends a Java or Kotlin name, Fetcher.lambda$load$0$Fetcher or Map$onCreate$1$2.invoke, without
+ * numbers, without the class that dexers append to a lambda's name, and without what Kotlin's
+ * compiler adds to a function's. False: the name has none of these. */
+static bool fold_java(const char *s, size_t len, struct strbuf *out) {
     size_t n = java_length(s, len), base = out->len, at = 0;
     const char *dot = memchr(s, '.', n), *mark = memchr(s, '$', n);
-    bool folded = false;
     if (!dot || !mark || dot > mark) {
         return false;
     }
-    while (at < n) {
-        bool method =
-            s[at] == 'l' && s[at ? at - 1 : 0] == '.' && names_starts(s + at, n - at, lambda);
-        size_t behind = skip_numbers(s, n, at);
-        if (method) {
-            size_t first = at + sizeof lambda - 1;
-            while (first < n && skip_numbers(s, n, first) == first) {
-                first++;
-            }
-            strbuf_add(out, s + at, first - at);
-            folded = folded || first < n;
-            at = n;
+    size_t kept = kotlin_length(s, n);
+    bool folded = kept < n;
+    while (at < kept) {
+        size_t composable = skip_composable(s, kept, at);
+        size_t lambda = composable > at ? 0 : lambda_length(s, kept, at);
+        size_t behind = lambda ? at : fold_numbers(s, kept, at, out);
+        if (lambda) {
+            strbuf_add(out, s + at, lambda);
+            folded = folded || at + lambda < kept;
+            at = kept;
         } else if (behind > at) {
-            strbuf_addstr(out, "$_");
             folded = true;
             at = behind;
         } else {

@@ -159,7 +159,8 @@ static bool add_frameworks(struct keyer *k, const struct judged_stack *s, size_t
                            struct key levels[KEY_LEVELS]) {
     for (size_t i = 0; i < s->cut && levels[0].count < wanted; i++) {
         const struct judged_frame *f = judged_at(k, s, i);
-        if (f->info->framework[0] && !add_library(k, f, f->info->framework, levels)) {
+        if (!f->info->callout && f->info->framework[0] &&
+            !add_library(k, f, f->info->framework, levels)) {
             return false;
         }
     }
@@ -181,6 +182,45 @@ static bool add_images(struct keyer *k, const struct judged_stack *s,
     return true;
 }
 
+/* Returns what the thread waits for by the runtime code that is innermost, as a wait for a lock or
+ * for a message; CAUSE_NONE = no wait is shown. Reads and writes are left out, because work on
+ * files is a mix of them, of system calls without a name and of computing. */
+static enum rule_cause innermost_wait(const struct keyer *k, const struct judged_stack *s) {
+    for (size_t i = 0; i < s->cut; i++) {
+        const struct frame_info *info = judged_at(k, s, i)->info;
+        if (info->callout || info->framework[0]) {
+            break;
+        }
+        switch (info->cause) {
+        case CAUSE_LOCK:
+        case CAUSE_IPC:
+        case CAUSE_NETWORK:
+        case CAUSE_SLEEP:
+        case CAUSE_RENDER:
+            return info->cause;
+        default:
+            break;
+        }
+    }
+    return CAUSE_NONE;
+}
+
+/* For a stack whose key would be frameworks only: adds the kind of wait that its runtime code
+ * shows. A framework that waits for a lock and the same one that waits for a message stall for two
+ * causes. False: out of memory. */
+static bool add_wait(struct keyer *k, const struct judged_stack *s, struct key levels[KEY_LEVELS]) {
+    enum rule_cause wait = innermost_wait(k, s);
+    struct key_frame f = {.info = NULL};
+    if (wait == CAUSE_NONE) {
+        return true;
+    }
+    f.info = frame_of_name(&k->table, "wait", rule_cause_text(wait));
+    for (size_t n = 0; f.info && n < KEY_LEVELS; n++) {
+        key_add(&levels[n], &f);
+    }
+    return f.info != NULL;
+}
+
 /* Does the stack have a relevant frame that counts as a place? PLACE_PREFIX frames do not. */
 static bool has_counted(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->cut; i++) {
@@ -200,12 +240,14 @@ static bool system_keys(struct keyer *k, const struct judged_stack *s,
     if (!counted && !add_frameworks(k, s, 1, levels)) {
         return false;
     }
+    size_t frameworks = levels[0].count;
     add_relevant(k, s, levels);
+    bool named = levels[0].count > frameworks;
     if (counted || levels[0].count > 1) {
         return true;
     }
     return add_frameworks(k, s, FRAMEWORKS, levels) &&
-           (levels[0].count || add_images(k, s, levels));
+           (levels[0].count || add_images(k, s, levels)) && (named || add_wait(k, s, levels));
 }
 
 bool callout_keys(struct keyer *k, const struct judged_stack *s, struct key levels[KEY_LEVELS]) {

@@ -201,10 +201,50 @@ static void without_the_app_its_vendors_then_the_relevant_frames_then_images(voi
     expect_key(*state, &vendor, 1, "Firebase!FIRLoad <- Firebase!FIRGo");
     STACK(&system, 1, "libobjc.A.dylib objc_msgSend", "UIKitCore ?",
           "UIKitCore -[UIKeyboardImpl setDelegate:]", "CoreFoundation __CFRunLoopRun");
-    expect_key(*state, &system, 1, "UIKitCore!-[UIKeyboardImpl setDelegate:]");
+    expect_key(*state, &system, 1, "UIKit!-[UIKeyboardImpl setDelegate:]");
     STACK(&nothing, 1, "libobjc.A.dylib objc_msgSend", "UIKitCore ?", "QuartzCore ?",
           "CoreFoundation __CFRunLoopRun");
     expect_key(*state, &nothing, 1, "UIKit! <- QuartzCore!");
+}
+
+static void a_framework_has_one_name_in_the_keys_of_its_own_frames(void **state) {
+    static const char *const images[] = {"UIKit", "UIKitCore"};
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
+        struct fixture f = {0};
+        fixture_frame(&f, images[i], false, "-[UICollectionViewFlowLayout prepareLayout]", 8);
+        fixture_frame(&f, images[i], false, "-[UICollectionView layoutSubviews]", 16);
+        STACK(&f, 1, LOOP);
+        expect_key(*state, &f, 1,
+                   "UIKit!-[UICollectionViewFlowLayout prepareLayout] <- "
+                   "UIKit!-[UICollectionView layoutSubviews]");
+    }
+}
+
+#define COMMIT                                                                                     \
+    "QuartzCore CA::Context::commit_transaction(CA::Transaction*, double, double*)",               \
+        "QuartzCore CA::Transaction::commit()"
+#define CYCLE_IOS_15 "UIKitCore _UIApplicationFlushCATransaction", LOOP
+#define CYCLE_IOS_18                                                                               \
+    "UIKitCore _UIApplicationFlushCATransaction", "UIKitCore _UIUpdateSequenceRunNext",            \
+        "UIKitCore schedulerStepScheduledMainSectionContinue",                                     \
+        "UpdateCycle UC::DriverCore::continueProcessing()", "CoreFoundation __CFMachPortPerform",  \
+        LOOP
+
+static void frameworks_alone_are_told_apart_by_the_wait_and_not_by_who_calls(void **state) {
+    struct fixture lock = {0}, lock_18 = {0}, send = {0}, send_18 = {0}, work = {0};
+    STACK(&lock, 1, "libsystem_kernel.dylib __psynch_mutexwait",
+          "libsystem_pthread.dylib _pthread_mutex_firstfit_lock_wait", COMMIT, CYCLE_IOS_15);
+    expect_key(*state, &lock, 1, "QuartzCore! <- wait!lock");
+    expect_key(*state, &lock, 2, "QuartzCore! <- wait!lock");
+    STACK(&lock_18, 1, "libsystem_kernel.dylib __psynch_mutexwait",
+          "libsystem_pthread.dylib _pthread_mutex_firstfit_lock_wait", COMMIT, CYCLE_IOS_18);
+    expect_key(*state, &lock_18, 1, "QuartzCore! <- wait!lock");
+    STACK(&send, 1, "libsystem_kernel.dylib mach_msg_trap", COMMIT, CYCLE_IOS_15);
+    expect_key(*state, &send, 1, "QuartzCore! <- wait!ipc");
+    STACK(&send_18, 1, "libsystem_kernel.dylib mach_msg2_trap", COMMIT, CYCLE_IOS_18);
+    expect_key(*state, &send_18, 1, "QuartzCore! <- wait!ipc");
+    STACK(&work, 1, "libsystem_kernel.dylib pread", COMMIT, CYCLE_IOS_18);
+    expect_key(*state, &work, 1, "QuartzCore!");
 }
 
 static void what_a_rule_skips_of_the_app_is_better_than_runtime_code(void **state) {
@@ -442,6 +482,8 @@ int main(void) {
         cmocka_unit_test(inlined_functions_count_and_their_absence_is_an_alias),
         cmocka_unit_test(a_start_stands_for_places_without_a_name_and_its_absence_is_an_alias),
         cmocka_unit_test(without_the_app_its_vendors_then_the_relevant_frames_then_images),
+        cmocka_unit_test(a_framework_has_one_name_in_the_keys_of_its_own_frames),
+        cmocka_unit_test(frameworks_alone_are_told_apart_by_the_wait_and_not_by_who_calls),
         cmocka_unit_test(what_a_rule_skips_of_the_app_is_better_than_runtime_code),
         cmocka_unit_test(callouts_alone_have_the_key_of_their_image_and_no_vote),
         cmocka_unit_test(a_stack_of_hidden_frames_is_none),

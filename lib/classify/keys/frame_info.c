@@ -187,8 +187,10 @@ static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct
     if (id[0]) {
         info->image = arena_strdup(&t->arena, id, strlen(id));
     } else {
+        /* A framework that rules name is one, in whichever image a system's version has it. */
         info->image = info->in_app && t->rules ? "app"
                       : info->vendor           ? info->vendor
+                      : info->framework        ? info->framework
                                                : info->image_name;
     }
     if (!info->framework) {

@@ -114,8 +114,8 @@ void unwatched_look(struct unwatched_processes *u, const struct preload_report *
     uint32_t left_out = 0;
     drop_ended(u);
     add_unwatched(u, root, &left_out);
-    for (uint32_t i = 0; i < u->count;
-         i++) { /* those that are added meanwhile are looked at, too */
+    /* Processes that are added in the loop are looked at, too. */
+    for (uint32_t i = 0; i < u->count; i++) {
         struct remote_process process;
         pid_t *children = NULL;
         if (!u->process[i].lives || !remote_process_open(&process, u->process[i].pid)) {

@@ -46,7 +46,7 @@ static enum line_value_end read_at(struct dump_stream *s, const struct line_valu
 }
 
 /* Does the decoded value hold a report or a dump, perhaps between other lines? */
-static bool holds_report(struct dump_stream *s, const struct strbuf *value) {
+static bool value_holds_report(struct dump_stream *s, const struct strbuf *value) {
     const char *p = strbuf_cstr(value);
     const struct span text = {p, p + value->len};
     bool more;
@@ -73,13 +73,13 @@ struct stream_value {
 
 /* Reads a value, and returns whether it holds a report. One that the end of the input cuts may hold
  * one, too. */
-static bool is_wanted(struct dump_stream *s, const struct line_value *v, size_t line_end,
-                      struct strbuf *out, struct stream_value *value) {
+static bool value_is_wanted(struct dump_stream *s, const struct line_value *v, size_t line_end,
+                            struct strbuf *out, struct stream_value *value) {
     value->cell = false;
     const enum line_value_end how = read_at(s, v, line_end, out, &value->end);
     value->whole = how == LINE_VALUE_WHOLE;
     value->cut = how == LINE_VALUE_OPEN && s->at_end && value->end == s->text.len;
-    return (value->whole || value->cut) && !out->failed && holds_report(s, out);
+    return (value->whole || value->cut) && !out->failed && value_holds_report(s, out);
 }
 
 /* Notes that the input ends within a cell, if an earlier one held a report: this one may have been
@@ -107,7 +107,7 @@ static bool stream_finds_value(struct dump_stream *s, size_t at, size_t len, str
         }
         const size_t begin = (size_t)(v.begin - s->text.data);
         const bool cell = v.kind == LINE_CELL;
-        if (is_wanted(s, &v, line_end, out, found)) {
+        if (value_is_wanted(s, &v, line_end, out, found)) {
             found->cell = cell;
             return true;
         }
@@ -115,7 +115,7 @@ static bool stream_finds_value(struct dump_stream *s, size_t at, size_t len, str
             const size_t cell_end = found->end;
             note_cut_cell(s, found);
             v = (struct line_value){LINE_STRING, s->text.data + begin, 0};
-            if (is_wanted(s, &v, line_end, out, found)) {
+            if (value_is_wanted(s, &v, line_end, out, found)) {
                 return true;
             }
             found->end = cell_end > found->end ? cell_end : found->end;

@@ -46,7 +46,7 @@ static enum line_value_end read_at(struct dump_stream *s, const struct line_valu
 }
 
 /* Does the decoded value hold a report or a dump, perhaps between other lines? */
-static bool holds_report(struct dump_stream *s, const struct strbuf *value) {
+static bool value_holds_report(struct dump_stream *s, const struct strbuf *value) {
     const char *p = strbuf_cstr(value);
     const struct span text = {p, p + value->len};
     bool more;
@@ -63,21 +63,32 @@ static bool holds_report(struct dump_stream *s, const struct strbuf *value) {
     return st == ST_OK;
 }
 
-/* Is the value, of which *end is set as by read_at, one that holds a report? A value that the end
- * of the input cut is. */
-static bool is_wanted(struct dump_stream *s, const struct line_value *v, size_t line_end,
-                      struct strbuf *out, size_t *end, bool *whole) {
-    const enum line_value_end how = read_at(s, v, line_end, out, end);
-    *whole = how == LINE_VALUE_WHOLE;
-    const bool cut = how == LINE_VALUE_OPEN && s->at_end && *end == s->text.len;
-    return (*whole || cut) && !out->failed && holds_report(s, out);
-}
-
-/* The value that stream_finds_value found. */
+/* A value that was read. */
 struct stream_value {
     size_t end; /* offset behind it */
     bool whole; /* the mark that ends it was read */
+    bool cut;   /* the input ends before the value does */
+    bool cell;  /* it is a cell of CSV */
 };
+
+/* Reads a value, and returns whether it holds a report. One that the end of the input cuts may hold
+ * one, too. */
+static bool value_is_wanted(struct dump_stream *s, const struct line_value *v, size_t line_end,
+                            struct strbuf *out, struct stream_value *value) {
+    value->cell = false;
+    const enum line_value_end how = read_at(s, v, line_end, out, &value->end);
+    value->whole = how == LINE_VALUE_WHOLE;
+    value->cut = how == LINE_VALUE_OPEN && s->at_end && value->end == s->text.len;
+    return (value->whole || value->cut) && !out->failed && value_holds_report(s, out);
+}
+
+/* Notes that the input ends within a cell, if an earlier one held a report: this one may have been
+ * to hold one, too. */
+static void note_cut_cell(struct dump_stream *s, const struct stream_value *value) {
+    if (value->cut && s->in_cells && !err_is(&s->broken)) {
+        (void)err_set(&s->broken, ERR_TRUNCATED, "the last cell is cut short");
+    }
+}
 
 /* Finds the first value that holds a report and begins in the line at `at`, of len bytes. */
 static bool stream_finds_value(struct dump_stream *s, size_t at, size_t len, struct strbuf *out,
@@ -95,13 +106,16 @@ static bool stream_finds_value(struct dump_stream *s, size_t at, size_t len, str
             break;
         }
         const size_t begin = (size_t)(v.begin - s->text.data);
-        if (is_wanted(s, &v, line_end, out, &found->end, &found->whole)) {
+        const bool cell = v.kind == LINE_CELL;
+        if (value_is_wanted(s, &v, line_end, out, found)) {
+            found->cell = cell;
             return true;
         }
-        if (v.kind == LINE_CELL) {
+        if (cell) {
             const size_t cell_end = found->end;
+            note_cut_cell(s, found);
             v = (struct line_value){LINE_STRING, s->text.data + begin, 0};
-            if (is_wanted(s, &v, line_end, out, &found->end, &found->whole)) {
+            if (value_is_wanted(s, &v, line_end, out, found)) {
                 return true;
             }
             found->end = cell_end > found->end ? cell_end : found->end;
@@ -167,6 +181,7 @@ bool stream_take_value(struct dump_stream *s, size_t len) {
         s->looked = 0;
         s->mended++;
         s->in_text = s->in_prose = true;
+        s->in_cells = s->in_cells || found.cell;
     }
     strbuf_release(&out);
     return taken;

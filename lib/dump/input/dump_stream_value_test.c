@@ -91,6 +91,22 @@ static void a_cell_may_be_cut(void **state) {
     strbuf_release(&text);
 }
 
+static void a_cell_that_is_cut_behind_others_is_told(void **state) {
+    struct strbuf text = {0};
+    struct seen seen = {0};
+    struct dump_stream *s;
+    (void)state;
+    strbuf_addstr(&text, "id,trace\n17,\"");
+    add_as(&text, CRASH, "\"\"", "\n", "<");
+    strbuf_addstr(&text, "\"\n18,\"Proc");
+    assert_int_equal(dump_stream_open(&s, stream_file_of(text.data, text.len), "in", NULL), ST_OK);
+    stream_walk(s, false, note, &seen);
+    assert_int_equal(seen.errors, 1);
+    dump_stream_close(s);
+    strbuf_release(&seen.documents);
+    strbuf_release(&text);
+}
+
 static void a_string_of_a_log_is_a_report(void **state) {
     struct strbuf text = {0};
     (void)state;
@@ -169,6 +185,7 @@ int main(void) {
         cmocka_unit_test(a_cell_of_csv_is_a_text),
         cmocka_unit_test(a_cell_of_csv_is_json),
         cmocka_unit_test(a_cell_may_be_cut),
+        cmocka_unit_test(a_cell_that_is_cut_behind_others_is_told),
         cmocka_unit_test(a_string_of_a_log_is_a_report),
         cmocka_unit_test(an_object_of_a_log_is_a_report),
         cmocka_unit_test(text_between_tags_is_a_report),

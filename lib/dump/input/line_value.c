@@ -160,7 +160,7 @@ static enum line_value_end read_mailed(struct span *text, bool whole, struct str
 
 /* ---- quotes ---- */
 
-static bool is_separator(char c) {
+static bool ends_cell(char c) {
     return c == ',' || c == ';' || c == '\t';
 }
 
@@ -176,7 +176,7 @@ static enum line_value_end read_cell(struct span *text, bool whole, struct strbu
             return LINE_VALUE_OPEN;
         }
         text->p++;
-        if (text->p == text->end || is_separator(*text->p) || *text->p == '\n') {
+        if (text->p == text->end || ends_cell(*text->p) || *text->p == '\n') {
             return LINE_VALUE_WHOLE;
         }
         if (*text->p != '"') {
@@ -228,7 +228,7 @@ static bool opens(struct span line, const char *p, struct line_value *out) {
         *out = (struct line_value){LINE_MAILED, line.end, 0};
         return true;
     }
-    if (*p == '"' && (before == '\n' || is_separator(before))) {
+    if (*p == '"' && (before == '\n' || ends_cell(before))) {
         *out = (struct line_value){LINE_CELL, behind, 0};
         return true;
     }

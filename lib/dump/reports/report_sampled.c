@@ -25,7 +25,6 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "dump/dump.h"
-#include "dump/reports/report_blocker_private.h"
 #include "dump/reports/report_crash_private.h"
 #include "dump/reports/report_sampled_private.h"
 #include "dump/reports/report_sections_private.h"

@@ -8,6 +8,8 @@
 
 #include "dump/json/span_private.h"
 
+#include "dump/reports/report_private.h"
+
 struct report;
 
 /* What a frame's last parenthesis gives: "(IMAGE + 24)"; "(FILE:31,1 in IMAGE + 24)" and "(FILE in
@@ -24,5 +26,13 @@ struct sampled_place sampled_place_of(const char *s, size_t len);
 /* Adds the symbol in front of the last parenthesis, with the source line in it, and returns its
  * number; 0: there is none. */
 uint64_t sampled_frame_name(struct report *r, uint64_t address, const char *s, size_t len);
+
+/* Returns the length of the executable's name in "Shop (My Shop) [301]". */
+size_t report_process_name_len(const char *name);
+/* Notes for which thread of the same process the samples of this line waited, if the line names
+ * one. If lines name several owners, the first is kept, unless one line of another owner has more
+ * samples than all lines of the first so far. now: the thread that is read; NULL = none. process:
+ * "Shop [301]"; NULL = not given. */
+void report_note_blocker(struct report_outline_thread *now, const char *process, const char *line);
 
 #endif

@@ -15,6 +15,7 @@
 #endif
 
 #include "base/map.h"
+#include "base/owned.h"
 #include "cli_index.h"
 #include "index/fetch/fetch_command.h"
 #include "index/fetch/fetched_files.h"
@@ -206,13 +207,19 @@ static enum st run_fetch_program(char *const *words, unsigned seconds, cli_child
 
 enum { FETCH_SECONDS = 60 };
 
+/* Largest file in bytes that a server may send. Debug info that is not in DWARF's 64-bit format is
+ * smaller. */
+#define SERVER_FILE_MAX (UINT64_C(1) << 32)
+
 struct cli_fetch {
     struct cli_dumps *dumps;
     struct index_store *store; /* store of fetched files; NULL: there is no command */
     struct fetch_command command;
-    bool no_command; /* there is no command, or it cannot be run */
-    bool servers;    /* servers may be asked */
+    bool no_command;    /* there is no command, or it cannot be run */
+    bool servers;       /* servers may be asked */
+    bool cache_is_safe; /* check_server_cache has returned ST_OK */
     struct symbol_server *server;
+    bool too_large;   /* a server's answer was given up because of its size */
     struct map tried; /* texts of the ids that were tried */
     struct cli_progress progress;
     const struct symbol_request *request; /* the current request, for progress */
@@ -254,8 +261,10 @@ static void child_is_running(void *ctx) {
 }
 
 static bool server_is_sending(void *ctx, uint64_t done, uint64_t total) {
-    draw_progress(ctx, done, total);
-    return true;
+    struct cli_fetch *f = ctx;
+    draw_progress(f, done, total);
+    f->too_large = f->too_large || done > SERVER_FILE_MAX || total > SERVER_FILE_MAX;
+    return !f->too_large;
 }
 
 /* ---- opening ---- */
@@ -442,12 +451,49 @@ static bool is_of_id(struct cli_fetch *f, const struct symbol_request *r, const 
     return fits;
 }
 
+/* Can other users change the folder in which libdebuginfod keeps what servers sent, and from which
+ * it takes files without asking a server? A folder that DEBUGINFOD_CACHE_PATH names is trusted. The
+ * others are those of debuginfod_find_debuginfo(3): the first one is used if it exists. ST_ERR:
+ * they can, or memory ran out. */
+static enum st check_server_cache(struct err *e) {
+    const char *named = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME");
+    const char *cache = getenv("XDG_CACHE_HOME");
+    bool has_cache = cache && cache[0];
+    struct strbuf old = {0}, now = {0};
+    enum st st = ST_OK;
+    if (!(named && named[0]) && (home || has_cache)) {
+        strbuf_addf(&old, "%s/.debuginfod_client_cache", home ? home : "");
+        strbuf_addf(&now, "%s%s/debuginfod_client", has_cache ? cache : home,
+                    has_cache ? "" : "/.cache");
+        st = strbuf_check(&old, e) == ST_OK && strbuf_check(&now, e) == ST_OK &&
+                     owned_folder_check(now.data, e) != ST_ERR &&
+                     (!home || owned_folder_check(old.data, e) != ST_ERR)
+                 ? ST_OK
+                 : ST_ERR;
+    }
+    strbuf_release(&old);
+    strbuf_release(&now);
+    return st == ST_OK ? ST_OK : err_context(e, "debuginfod's cache");
+}
+
 static enum st get_from_servers(struct cli_fetch *f, const struct symbol_request *r, char **path,
                                 struct err *e) {
     struct err why = {0};
-    enum st st = f->server ? ST_OK : symbol_server_open(&f->server, server_is_sending, f, &why);
+    enum st st = f->cache_is_safe ? ST_OK : check_server_cache(&why);
+    f->cache_is_safe = st == ST_OK;
+    if (st == ST_ERR) {
+        f->servers = why.code == ERR_NOMEM;
+        note_miss(f, &why, NULL);
+        return why.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
+    }
+    st = f->server ? ST_OK : symbol_server_open(&f->server, server_is_sending, f, &why);
     if (st == ST_OK) {
         st = symbol_server_find(f->server, &r->id, path, &why);
+        if (st != ST_OK && f->too_large) { /* the library says that the server has no such file */
+            err_clear(&why);
+            st = err_set(&why, ERR_LIMIT, "a debuginfod server sends more than 4 GiB");
+            cli_dumps_fail(f->dumps, r->name, &why);
+        }
         f->missed += st == ST_NONE;
         if (st == ST_OK && !is_of_id(f, r, *path)) {
             free(*path);

@@ -194,11 +194,11 @@ void catalog_print(const struct catalog *c, struct strbuf *out) {
 
 /* Appends lines to the catalog's file, so that adding to a large store costs no more than to a
  * small one. *appended is false, and nothing was written, if there is no catalog that ends with a
- * line feed. */
+ * line feed, or a link is in its place. */
 static enum st append_lines(const char *path, const struct strbuf *lines, bool *appended,
                             struct err *e) {
     char last = 0;
-    int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+    int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     *appended = fd >= 0 && lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) == 1 && last == '\n';
     enum st st = ST_OK;
     if (*appended && !store_write_synced(fd, lines)) {

@@ -232,6 +232,14 @@ const struct index_header *mapped_header(const struct lookup_source *s) {
     return &((const struct mapped *)s)->header;
 }
 
+enum st mapped_check_image(const struct lookup_source *s, const struct image_id *id,
+                           const char *arch, struct err *e) {
+    const struct index_header *h = mapped_header(s);
+    return image_id_equal(&h->id, id) && strcmp(h->arch, arch) == 0
+               ? ST_OK
+               : err_set(e, ERR_FORMAT, "the index is of another image than the catalog says");
+}
+
 const char *mapped_image_name(const struct lookup_source *s) {
     const struct mapped *m = (const struct mapped *)s;
     return (const char *)m->data + m->header.sections[INDEX_STRS].offset + m->header.name;

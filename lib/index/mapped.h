@@ -28,6 +28,9 @@ enum st mapped_open_bytes(struct lookup_source **out, const char *name, const ui
 /* Are all bytes of the index unchanged since they were written? Reads them all. */
 bool mapped_is_sound(const struct lookup_source *s);
 const struct index_header *mapped_header(const struct lookup_source *s);
+/* Is the index of the image with this id and architecture? ST_ERR: it is of another one. */
+enum st mapped_check_image(const struct lookup_source *s, const struct image_id *id,
+                           const char *arch, struct err *e) BASE_MUST_USE;
 /* Returns the name of the image; "" = none. */
 const char *mapped_image_name(const struct lookup_source *s);
 /* For tests: the number of pieces, and the file address at which piece i begins. */

@@ -280,10 +280,12 @@ bool store_make_folders(char *path, mode_t mode) {
     return mkdir(path, mode) == 0 || errno == EEXIST;
 }
 
-/* Makes the folder STORE/NAME. False: it cannot be made, or the store is another user's, which is
- * read but not written: root would leave files in it that its owner cannot remove. */
+/* Makes the folder STORE/NAME. False: it cannot be made, a link is in its place, which may lead out
+ * of the store, or the store is another user's, which is read but not written: root would leave
+ * files in it that its owner cannot remove. */
 static bool make_inside(struct index_store *s, const char *name, size_t len) {
     struct strbuf path = {0};
+    struct stat is;
     bool made = false;
     if (s->closed) {
         return false;
@@ -296,6 +298,10 @@ static bool make_inside(struct index_store *s, const char *name, size_t len) {
     if (!path.failed) {
         made = store_make_folders(path.data, s->unnamed ? 0700 : 0777) &&
                (!s->unnamed || owned_folder_alone(path.data));
+    }
+    if (made && lstat(path.data, &is) == 0 && S_ISLNK(is.st_mode)) {
+        errno = ELOOP;
+        made = false;
     }
     if (!made) {
         bool anothers = s->unnamed && errno == EPERM;

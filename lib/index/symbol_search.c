@@ -309,6 +309,10 @@ static enum st try_index(struct symbol_set *s, struct added_store *from,
     if (st == ST_NONE && added_stores_reread(&s->added_stores, from)) {
         return ST_NONE;
     }
+    if (st == ST_OK && mapped_check_image(source, &entry->id, entry->arch, &why) != ST_OK) {
+        lookup_close(source);
+        st = ST_ERR;
+    }
     if (st == ST_OK && !VEC_PUSH(&s->sources, source)) {
         lookup_close(source);
         return err_nomem(e);

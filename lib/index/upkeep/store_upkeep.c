@@ -98,9 +98,8 @@ void store_items_print(const struct store_items *items, struct sink *out) {
 
 static enum st check_source(const struct lookup_source *source, const struct catalog_entry *entry,
                             struct err *why) {
-    const struct index_header *h = mapped_header(source);
-    if (!image_id_equal(&h->id, &entry->id) || strcmp(h->arch, entry->arch) != 0) {
-        return err_set(why, ERR_FORMAT, "the index is of another image than the catalog says");
+    if (mapped_check_image(source, &entry->id, entry->arch, why) != ST_OK) {
+        return ST_ERR;
     }
     if (!mapped_is_sound(source)) {
         return err_set(why, ERR_FORMAT, "the index is not as it was written");
@@ -196,18 +195,29 @@ static int open_key_folder(const char *store, const char *begin) {
     return fd;
 }
 
+static bool remove_index(const char *store, const char *key, struct strbuf *name) {
+    int dir = open_key_folder(store, key);
+    strbuf_clear(name);
+    strbuf_addf(name, "%s%s", key, index_suffix);
+    bool removed =
+        dir >= 0 && !name->failed && (unlinkat(dir, name->data, 0) == 0 || errno == ENOENT);
+    if (dir >= 0) {
+        close(dir);
+    }
+    return removed;
+}
+
+/* Removes the chosen indexes. One that cannot be removed, as its folder is a link, is not counted.
+ */
 static void remove_chosen(struct collection *c) {
     struct strbuf name = {0};
-    for (size_t i = 0; i < c->doomed.count; i++) {
-        const char *key = c->doomed.entries[i].key;
-        int dir = open_key_folder(c->store, key);
-        strbuf_clear(&name);
-        strbuf_addf(&name, "%s%s", key, index_suffix);
-        if (dir >= 0 && !name.failed) {
-            (void)unlinkat(dir, name.data, 0);
-        }
-        if (dir >= 0) {
-            close(dir);
+    for (size_t i = 0; i < c->items.len; i++) {
+        const struct store_item *item = &c->items.data[i];
+        const char *key = item->entry->key;
+        if (item->present && map_get(&c->doomed, key, strlen(key)) &&
+            !remove_index(c->store, key, &name)) {
+            c->count.indexes--;
+            c->count.bytes -= item->size;
         }
     }
     strbuf_release(&name);

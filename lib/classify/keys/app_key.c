@@ -136,14 +136,15 @@ static size_t find_relevant(const struct keyer *k, const struct judged_stack *s,
 
 /* Returns the index of the frame by which the innermost framework was entered: of the relevant
  * frames from the innermost one outwards that are part of its framework, the outermost. A frame
- * that says what is done (PLACE_PREFIX) counts as the entry. s->cut = all relevant frames are part
- * of one framework, or there is none. */
+ * that says what is done (PLACE_PREFIX) counts as the entry. So does the innermost frame of an
+ * image that no rule calls a framework: it may be the app's, in a dump that does not say which
+ * images are. s->cut = all relevant frames are part of one framework, or there is none. */
 static size_t find_entry(const struct keyer *k, const struct judged_stack *s) {
     size_t entry = find_relevant(k, s, 0);
     while (entry < s->cut) {
         const struct frame_info *info = judged_at(k, s, entry)->info;
         size_t next = find_relevant(k, s, entry + 1);
-        if (info->place == PLACE_PREFIX || !info->framework[0]) {
+        if (info->place == PLACE_PREFIX || !info->by[RULE_FRAMEWORK]) {
             return entry;
         }
         if (next < s->cut && strcmp(judged_at(k, s, next)->info->framework, info->framework) != 0) {

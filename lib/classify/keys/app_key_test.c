@@ -253,6 +253,10 @@ static void what_is_private_to_a_framework_is_in_no_key(void **state) {
     expect_key(*state, &deep, 2,
                "GTK!gtk_css_value_new <- GTK!gtk_css_node_validate_internal <- "
                "GTK!gtk_container_idle_sizer <- GTK!gdk_frame_clock_paint_idle");
+    /* A dump that does not say which images are the app's has its functions innermost. */
+    struct fixture unsaid = {0};
+    STACK(&unsaid, 1, "Shop +[DB shared]", "Shop -[Cart load]", "Shop -[Cart open]", LOOP);
+    expect_key(*state, &unsaid, 1, "Shop!+[DB shared] <- Shop!-[Cart load]");
 }
 
 #define COMMIT                                                                                     \

@@ -126,16 +126,74 @@ static bool is_relevant(const struct frame_info *info) {
     return info->resolved && (info->place == PLACE_KEEP || info->place == PLACE_PREFIX);
 }
 
+/* Returns the index of the innermost relevant frame from `from` on; s->cut = there is none. */
+static size_t find_relevant(const struct keyer *k, const struct judged_stack *s, size_t from) {
+    while (from < s->cut && !is_relevant(judged_at(k, s, from)->info)) {
+        from++;
+    }
+    return from;
+}
+
+/* Returns the index of the frame by which the innermost framework was entered: of the relevant
+ * frames from the innermost one outwards that are part of its framework, the outermost. A frame
+ * that says what is done (PLACE_PREFIX) counts as the entry. So does the innermost frame of an
+ * image that no rule calls a framework: it may be the app's, in a dump that does not say which
+ * images are. s->cut = all relevant frames are part of one framework, or there is none. */
+static size_t find_entry(const struct keyer *k, const struct judged_stack *s) {
+    size_t entry = find_relevant(k, s, 0);
+    while (entry < s->cut) {
+        const struct frame_info *info = judged_at(k, s, entry)->info;
+        size_t next = find_relevant(k, s, entry + 1);
+        if (info->place == PLACE_PREFIX || !info->by[RULE_FRAMEWORK]) {
+            return entry;
+        }
+        if (next < s->cut && strcmp(judged_at(k, s, next)->info->framework, info->framework) != 0) {
+            return entry;
+        }
+        entry = next;
+    }
+    return entry;
+}
+
+static void add_from_entry(const struct keyer *k, const struct judged_stack *s, size_t entry,
+                           size_t wanted, struct key *level) {
+    size_t counted = 0;
+    for (size_t i = entry; i < s->cut && counted < wanted; i = find_relevant(k, s, i + 1)) {
+        struct key_frame f = key_frame_of(judged_at(k, s, i));
+        if (!key_has(level, f.info)) {
+            key_add(level, &f);
+            counted += f.info->place == PLACE_KEEP;
+        }
+    }
+}
+
+static void add_outermost(const struct keyer *k, const struct judged_stack *s, size_t wanted,
+                          struct key *level) {
+    struct key outermost = {.count = 0};
+    size_t counted = 0;
+    for (size_t i = s->cut; i-- > 0 && counted < wanted;) {
+        struct key_frame f = key_frame_of(judged_at(k, s, i));
+        if (is_relevant(f.info) && !key_has(&outermost, f.info)) {
+            key_add(&outermost, &f);
+            counted += f.info->place == PLACE_KEEP;
+        }
+    }
+    while (outermost.count > 0) {
+        key_add(level, &outermost.frames[--outermost.count]);
+    }
+}
+
+/* Adds the frame by which the innermost framework was entered, and the relevant frames that called
+ * it; of one framework alone, its outermost frames. Frames further inside are private to the
+ * framework: they change with its version, and each sample of its work is in another one. */
 static void add_relevant(const struct keyer *k, const struct judged_stack *s,
                          struct key levels[KEY_LEVELS]) {
-    unsigned counted[KEY_LEVELS] = {0};
-    for (size_t i = 0; i < s->cut; i++) {
-        struct key_frame f = key_frame_of(judged_at(k, s, i));
-        for (size_t n = 0; is_relevant(f.info) && n < KEY_LEVELS; n++) {
-            if (counted[n] < k->options.wanted[n] && !key_has(&levels[n], f.info)) {
-                key_add(&levels[n], &f);
-                counted[n] += f.info->place == PLACE_KEEP;
-            }
+    size_t entry = find_entry(k, s);
+    for (size_t n = 0; n < KEY_LEVELS; n++) {
+        if (entry < s->cut) {
+            add_from_entry(k, s, entry, k->options.wanted[n], &levels[n]);
+        } else {
+            add_outermost(k, s, k->options.wanted[n], &levels[n]);
         }
     }
 }

@@ -220,6 +220,45 @@ static void a_framework_has_one_name_in_the_keys_of_its_own_frames(void **state)
     }
 }
 
+#define STYLES                                                                                     \
+    "libgtk-3.so.0 gtk_css_node_validate_internal", "libgtk-3.so.0 gtk_container_idle_sizer",      \
+        "libgdk-3.so.0 gdk_frame_clock_paint_idle", "libglib-2.0.so.0 g_timeout_dispatch",         \
+        "libglib-2.0.so.0 g_main_context_iterate", "* shop main"
+
+static void what_is_private_to_a_framework_is_in_no_key(void **state) {
+    static const char *const inside[] = {"libgtk-3.so.0 gtk_css_selector_tree_match",
+                                         "libgtk-3.so.0 gtk_css_static_style_compute_value"};
+    static const char *const shaping[] = {"libQt6Gui.so.6 QTextEngine::shapeText",
+                                          "libQt6Gui.so.6 QFontEngineFT::loadGlyph"};
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture one = {0}, two = {0};
+        STACK(&one, 1, inside[i], STYLES);
+        one.d.device.os = "Linux";
+        expect_key(*state, &one, 1,
+                   "GTK!gtk_container_idle_sizer <- GTK!gdk_frame_clock_paint_idle");
+        STACK(&two, 1, shaping[i], "libQt6Gui.so.6 QTextLayout::createLine",
+              "libQt6Widgets.so.6 QLabel::paintEvent", "libQt6Widgets.so.6 QWidget::grab",
+              "* shop main");
+        two.d.device.os = "Linux";
+        expect_key(*state, &two, 1,
+                   "Qt Gui!QTextLayout::createLine <- Qt Widgets!QLabel::paintEvent");
+        expect_key(*state, &two, 2,
+                   "Qt Gui!QTextLayout::createLine <- Qt Widgets!QLabel::paintEvent <- Qt "
+                   "Widgets!QWidget::grab");
+    }
+    struct fixture deep = {0};
+    STACK(&deep, 1, "libgtk-3.so.0 gtk_css_selector_tree_match", "libgtk-3.so.0 gtk_css_value_new",
+          "libgtk-3.so.0 gtk_css_value_new", STYLES);
+    deep.d.device.os = "Linux";
+    expect_key(*state, &deep, 2,
+               "GTK!gtk_css_value_new <- GTK!gtk_css_node_validate_internal <- "
+               "GTK!gtk_container_idle_sizer <- GTK!gdk_frame_clock_paint_idle");
+    /* A dump that does not say which images are the app's has its functions innermost. */
+    struct fixture unsaid = {0};
+    STACK(&unsaid, 1, "Shop +[DB shared]", "Shop -[Cart load]", "Shop -[Cart open]", LOOP);
+    expect_key(*state, &unsaid, 1, "Shop!+[DB shared] <- Shop!-[Cart load]");
+}
+
 #define COMMIT                                                                                     \
     "QuartzCore CA::Context::commit_transaction(CA::Transaction*, double, double*)",               \
         "QuartzCore CA::Transaction::commit()"
@@ -483,6 +522,7 @@ int main(void) {
         cmocka_unit_test(a_start_stands_for_places_without_a_name_and_its_absence_is_an_alias),
         cmocka_unit_test(without_the_app_its_vendors_then_the_relevant_frames_then_images),
         cmocka_unit_test(a_framework_has_one_name_in_the_keys_of_its_own_frames),
+        cmocka_unit_test(what_is_private_to_a_framework_is_in_no_key),
         cmocka_unit_test(frameworks_alone_are_told_apart_by_the_wait_and_not_by_who_calls),
         cmocka_unit_test(what_a_rule_skips_of_the_app_is_better_than_runtime_code),
         cmocka_unit_test(callouts_alone_have_the_key_of_their_image_and_no_vote),

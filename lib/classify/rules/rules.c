@@ -8,10 +8,10 @@
 #include "base/hash.h"
 #include "classify/rules/rules_private.h"
 
-/* The version of normalised names and of the meaning of rules, which is part of rules_hash.
- * Increment it whenever lib/names gives other results, or rules get another meaning, because ids
- * then change. */
-static const char names_version[] = "names/2 rules/5\n";
+/* The versions of normalised names, of the meaning of rules and of the making of keys, which are
+ * part of rules_hash. Increment one whenever lib/names gives other results, rules get another
+ * meaning, or lib/classify/keys makes other keys, because ids then change. */
+static const char names_version[] = "names/3 rules/5 keys/2\n";
 
 const char *rule_place_text(enum rule_place p) {
     static const char *const texts[] = {"keep", "skip", "prefix", "cut"};

@@ -27,13 +27,13 @@ static inline bool form_sizes_equal(struct form_sizes a, struct form_sizes b) {
            a.version_2 == b.version_2;
 }
 
-/* Sets *size to the size of a form's values if all have the same. False: the size is stored in each
- * value, or the form is unknown. */
+/* Sets *size to the size of a form's values, in bytes, if all have the same. False: the size
+ * depends on the value, or the form is unknown. */
 bool form_fixed_size(struct form_sizes sizes, uint64_t form, uint32_t *size);
 /* Skips a value; an unknown form fails the reader. */
 void form_skip(struct reader *r, struct form_sizes sizes, uint64_t form);
-/* Can form_skip skip the form? False for DW_FORM_indirect and for forms of DWARF versions after
- * 5. */
+/* Can form_skip skip the form? True for the forms of DWARF 2 to 5 but DW_FORM_indirect, for GNU's
+ * addr_index, str_index, ref_alt and strp_alt, and for FORM_LLVM_ADDRX_OFFSET. */
 bool form_known(uint64_t form);
 
 /* An attribute's value, which begins at r. */
@@ -66,8 +66,8 @@ struct form_strings {
 };
 void form_strings_init(struct form_strings *f, const struct sections *s,
                        const struct sections *alt);
-/* Gives the string at an offset of a section, whose last NUL stands before `end`; *out = NULL: it
- * is empty. False: no string begins there. */
+/* Gives the string at an offset of a section. `end`: number of bytes up to and with the section's
+ * last NUL. *out = NULL: the string is empty. False: the offset is not below `end`. */
 static inline bool form_string_at(const struct sections *s, enum section_id id, uint64_t end,
                                   uint64_t offset, const char **out) {
     if (offset >= end) {

@@ -120,8 +120,8 @@ static enum st open_split_file(struct debug *d, struct debug_split *s, struct er
     return st;
 }
 
-/* Finds the unit that a skeleton stands for. ST_NONE: the file has no unit with its id, or could
- * not be opened before. */
+/* Finds the unit that a skeleton stands for. ST_NONE: the file has no unit with the skeleton's id,
+ * or could not be opened before. */
 static enum st find_split_unit(struct debug *d, const struct unit_entry *skeleton,
                                struct debug_split *s, struct unit_entry **out, struct err *e) {
     size_t at;

@@ -6,8 +6,8 @@
 #include "debug/libdwarf_file.h"
 
 /* Costs in bytes: WORK_OPEN is the smallest cost of opening a unit; WORK_FREE + WORK_FACTOR times
- * the sections' size is the limit on all costs, because references between units make libdwarf open
- * the same units repeatedly. */
+ * the size of .debug_info and .debug_abbrev is the limit on all costs, because references between
+ * units make libdwarf open the same units repeatedly. */
 enum { WORK_OPEN = 1 << 8, WORK_FREE = 1 << 22, WORK_FACTOR = 64 };
 
 /* Limit on the codes of abbreviations that are not numbered in order: so few that the chains of

@@ -160,7 +160,8 @@ static enum st try_names_folder(struct names_search *s, const char *below, struc
 
 /* Sets s->folder to the folder of the slice's file, or of its bundle if the file is
  * X.dSYM/Contents/Resources/DWARF/X; and s->id to the original UUID from the plist in the bundle or
- * beside the file, else to the slice's. ST_ERR: out of memory. Never ST_NONE. */
+ * beside the file, else to the one that the finder has for the slice, else to the slice's own UUID.
+ * ST_ERR: out of memory. Never ST_NONE. */
 static enum st place_search(struct names_search *s, const struct object_slice *slice,
                             struct err *e) {
     static const char inside[] = "/Contents/Resources/DWARF/";

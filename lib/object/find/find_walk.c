@@ -194,7 +194,7 @@ static enum st walk_folder(struct find_walk *w, struct strbuf *path, unsigned de
     return st;
 }
 
-/* Returns how many candidates were found, entries skipped and complaints made so far. */
+/* Returns the sum of the candidates found, the entries skipped and the complaints made so far. */
 static size_t files_met(const struct find_walk *w) {
     return finder_count(w->finder) + w->skipped + w->told;
 }

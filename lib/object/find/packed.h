@@ -21,7 +21,7 @@ enum { PACKED_RATIO = 64, PACKED_FLOOR = 64 << 20, PACKED_MEMBERS = 1 << 20 };
 enum { PACKED_HEAD = 512 };
 
 enum packed_kind {
-    PACKED_NOT,     /* certainly no archive */
+    PACKED_NOT,     /* no beginning of a kind that is read */
     PACKED_MAYBE,   /* packed by gzip, xz, zstd or bzip2: perhaps a tar, perhaps one file */
     PACKED_CERTAIN, /* zip or tar */
 };
@@ -54,7 +54,8 @@ struct packed_visitor {
     /* It is an error, after all members were handed on, if more than zeros follow the archive's
      * end: another archive, say. Each accepted member has to be wanted whole. */
     bool whole;
-    uint64_t *left; /* bytes that may still be unpacked; NULL: the caps apply */
+    uint64_t *left; /* bytes that may still be unpacked; NULL: as many as PACKED_RATIO and
+                       PACKED_FLOOR allow */
 };
 
 /* Hands every file of an archive that the visitor accepts to it, in the archive's order. Nothing is

@@ -160,8 +160,8 @@ enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t cod
 
 /* ---- a declaration alone ---- */
 
-/* Moves the reader to the declaration of `code`. False: there is none, or one before it is damaged.
- */
+/* Moves the reader to the declaration of `code`. False: the table has no such declaration, or a
+ * declaration before it is damaged. */
 static bool seek_declaration(struct reader *r, uint64_t code) {
     for (;;) {
         const uint8_t *start = r->at;

@@ -58,7 +58,8 @@ struct abbrev_spec {
     uint32_t skip; /* bytes of unused attributes of fixed size in front of this one */
     int64_t constant; /* of DW_FORM_implicit_const */
     /* If the declaration is `direct`: offset of the number from the first attribute, and mask of
-     * its bytes in the eight little-endian ones there. The value is the number plus `constant`. */
+     * its bits in the little-endian number of eight bytes there. The value is the masked number
+     * plus `constant`. */
     uint32_t offset;
     uint64_t mask;
 };

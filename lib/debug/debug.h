@@ -21,7 +21,7 @@ struct debug_range {
 };
 
 /* A function or an inlined subroutine. Children are the calls inlined into it. Names are borrowed
- * from the file's sections: they live as long as its object. */
+ * from the file's sections: they live as long as the file's struct object. */
 struct debug_function {
     const char *name;    /* DW_AT_name, own or through abstract origin and specification; NULL =
                             none */
@@ -63,7 +63,8 @@ struct debug_sequence {
     size_t first, last;
 };
 
-/* One compilation unit, read whole. Once read it needs the slice, but not the struct debug. */
+/* One compilation unit, read whole. A unit that was read needs the slices of its files, but not the
+ * struct debug. */
 struct debug_unit {
     uint64_t offset; /* offset of the unit's header in .debug_info */
     uint16_t version;
@@ -113,8 +114,9 @@ const char *debug_object_base(const char *path);
 enum debug_object_state {
     DEBUG_OBJECT_FOUND,
     DEBUG_OBJECT_MISSING,
-    DEBUG_OBJECT_CHANGED /* the file is there, but it, or another member of its archive, has another
-                            time or other functions than the debug map */
+    DEBUG_OBJECT_CHANGED /* the file is there, but has another time or other functions than the
+                            debug map; or the map has no time for the file, a member of an archive,
+                            nor for another member, which has other functions */
 };
 
 /* Callbacks that find the files of split DWARF (DWARF5 §7.3.2), in which units keep their
@@ -185,8 +187,8 @@ struct debug_map_files {
 };
 struct debug_map_files debug_map_files(const struct debug *d);
 /* Opens all object files of a debug map that have the map's times, and counts those as changed
- * whose functions are not the map's: their units become empty. It is for a caller that reads all
- * units and reports nothing about single ones. ST_ERR: out of memory. Never ST_NONE. */
+ * whose functions are not the map's: their units become empty. The function is for a caller that
+ * reads all units and reports nothing about single ones. ST_ERR: out of memory. Never ST_NONE. */
 enum st debug_compare_objects(struct debug *d, struct err *e) BASE_MUST_USE;
 /* Does the debug map name object files, of which none can be used? */
 static inline bool debug_map_is_lost(const struct debug_map_files *f) {
@@ -218,11 +220,11 @@ struct debug_claim {
 enum st debug_claims(struct debug *d, struct debug_claim **out, size_t *count,
                      struct err *e) BASE_MUST_USE;
 /* Returns the bytes of the unit in .debug_info, or for an object file of a debug map the bytes of
- * its code: roughly the cost of reading it. */
+ * the file's functions in the map: roughly the cost of reading the unit. */
 uint64_t debug_unit_size(struct debug *d, size_t unit);
 /* Reads one unit alone into *out, which is all zeros, or a unit that was read before, whose memory
- * is used again. On damage inside the unit the part before it is kept, and complain is called.
- * ST_ERR: nothing could be read, and *out is released. */
+ * is used again. On damage inside the unit the part before the damage is kept, and complain is
+ * called. ST_ERR: nothing could be read, and *out is released. */
 enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out,
                         struct err *e) BASE_MUST_USE;
 /* Is the unit's source in assembler, in which one line, a macro's, may make several functions? */

@@ -223,7 +223,8 @@ void split_release(struct debug *d);
 enum st debug_open_dwarf(struct debug **out, const struct object_slice *s,
                          const struct debug_others *others, debug_complain complain, void *ctx,
                          struct err *e) BASE_MUST_USE;
-/* open_map.c: does what debug_open does for a slice with a debug map. ST_NONE: it has none. */
+/* open_map.c: does what debug_open does for a slice with a debug map. ST_NONE: the slice has no
+ * debug map. */
 enum st debug_open_map(struct debug **out, const struct object_slice *s,
                        const struct debug_split_finder *finder, debug_complain complain, void *ctx,
                        struct err *e) BASE_MUST_USE;
@@ -241,8 +242,9 @@ enum st aranges_read(const struct sections *s,
  * abstract_origin and specification, across units and files. */
 enum st origin_resolve(struct debug *d, struct debug_file *f, struct unit_entry *u,
                        const struct die_attrs *a, struct origin *out, struct err *e) BASE_MUST_USE;
-/* Gives the file number o->decl_file of o->decl_unit, which is not the unit being read, and its
- * path, which d owns. ST_NONE: there is none. */
+/* Gives the file number o->decl_file of o->decl_unit, which is not the unit being read, and the
+ * file's path, which d owns. ST_NONE: there is no such file, its name is empty, or its path cannot
+ * be composed. */
 enum st origin_file(struct debug *d, const struct origin *o, struct other_file **file,
                     const char **path, struct err *e) BASE_MUST_USE;
 

@@ -258,7 +258,7 @@ static bool read_addend(struct reader *x, uint64_t *out) {
 }
 
 /* Evaluates an expression (DWARF5 §2.5) that stands in place of an address: an address, and perhaps
- * an addend. False: it is another expression. */
+ * an addend. False: the expression is another one, or its address cannot be read. */
 static bool expression_address(const struct form_value *v, const struct sections *s,
                                uint64_t *out) {
     struct reader x = reader_sub(v->r, reader_uleb128(v->r), NULL);

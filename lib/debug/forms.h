@@ -59,8 +59,8 @@ bool form_ref(const struct form_value *v, struct die_ref *out);
 /* The string sections of a file. */
 struct form_strings {
     const struct sections *sections;
-    /* Bytes of each string section up to its last NUL: every string that begins before this has an
-     * end. */
+    /* Bytes of each string section up to its last NUL: every string that begins before that offset
+     * has an end. */
     uint64_t str_end, line_str_end, alt_str_end;
     const struct sections *alt; /* dwz's supplementary file; NULL = none */
 };
@@ -77,7 +77,7 @@ static inline bool form_string_at(const struct sections *s, enum section_id id, 
     *out = *text ? section_shown(s, text) : NULL;
     return true;
 }
-/* Reads a string; *out = NULL: it is empty, or in a supplementary file that is absent. */
+/* Reads a string; *out = NULL: the string is empty, or in a supplementary file that is absent. */
 bool form_string(const struct form_value *v, const struct form_strings *strings, const char **out);
 
 #endif

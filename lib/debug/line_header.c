@@ -16,7 +16,7 @@ struct table {
     struct reader r;
 };
 
-/* Skips a string, and returns its offset in .debug_line; LINE_NO_TEXT: it has no end. */
+/* Skips a string, and returns its offset in .debug_line; LINE_NO_TEXT: the string has no end. */
 static uint64_t read_line_text(struct table *t) {
     const uint8_t *text = t->r.at;
     (void)reader_cstr(&t->r, NULL);

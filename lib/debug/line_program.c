@@ -17,7 +17,7 @@ struct line_machine {
     bool descended; /* a row of this sequence has a lower address than the row before */
 };
 
-enum { BYTES_PER_ROW = 4 }; /* bytes of the program per row, about */
+enum { BYTES_PER_ROW = 4 }; /* estimate of the program's bytes per row */
 
 static inline void reset_machine(struct line_machine *m) {
     m->address = 0;

@@ -67,8 +67,8 @@ struct line_rows {
 /* A sequence as the line program made it. */
 struct line_sequence {
     struct debug_sequence rows;
-    bool ascends; /* addresses ascend, as they must in a sequence (§6.2.5): a binary search needs it
-                   */
+    bool ascends; /* addresses ascend, as they must in a sequence (§6.2.5): a binary search needs
+                     that */
 };
 
 struct line_sequences {

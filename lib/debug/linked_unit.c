@@ -36,8 +36,8 @@ static uint32_t link_file(uint32_t file, size_t count, size_t base) {
     return file < count ? (uint32_t)(base + file) : DEBUG_NO_FILE;
 }
 
-/* Moves a function to its addresses in the linked file; it may have no ranges then. `ranges` is
- * scratch memory. */
+/* Moves a function to its addresses in the linked file; a function of which nothing was linked then
+ * has no ranges. `ranges` is scratch memory. */
 static enum st link_function(struct linker *l, const struct debug_unit *part, size_t file_base,
                              struct range_vec *ranges, struct debug_function *f, struct err *e) {
     struct debug_function was = *f;

@@ -57,8 +57,8 @@ const char *section_name(enum section_id id);
 /* Was everything in [offset, end) of the section relocated? */
 bool section_is_relocated(const struct sections *s, enum section_id id, uint64_t offset,
                           uint64_t end);
-/* Returns a reader over the whole section in the file's byte order; it is empty if the file lacks
- * the section. */
+/* Returns a reader over the whole section in the file's byte order; the reader is empty if the file
+ * lacks the section. */
 static inline struct reader section_reader(const struct sections *s, enum section_id id) {
     struct reader r = reader_init(section_name(id), s->of[id].data, s->of[id].len);
     r.big_endian = s->big_endian;

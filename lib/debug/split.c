@@ -162,8 +162,8 @@ enum st split_read(struct debug *d, struct unit_entry *skeleton, struct debug_fi
 
 /* ---- finding split units ---- */
 
-/* Makes a reader over the package's index of units. ST_NONE: there is no package, or it has no
- * index that can be read. ST_ERR: out of memory. */
+/* Makes a reader over the package's index of units. ST_NONE: there is no package, or its index is
+ * absent or cannot be read. ST_ERR: out of memory. */
 static enum st package_index(const struct debug *d, const struct object_slice *package,
                              struct reader *out, struct err *e) {
     const uint8_t *bytes;

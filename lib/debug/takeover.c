@@ -63,8 +63,9 @@ static enum st open_unit(struct takeover *t, const struct sections *s, const str
     return libdwarf_file_open(&t->file, &shown, e);
 }
 
-/* Appends the place and form of one attribute of libdwarf's list to t->values. ST_ERR: it is not
- * the declared attribute with the declared form, or libdwarf fails. */
+/* Appends the place and form of one attribute of libdwarf's list to t->values. ST_ERR: the
+ * attribute or its form is not the declared one (DW_FORM_indirect: any form but implicit_const),
+ * libdwarf fails, or out of memory. */
 static enum st place_value(struct takeover *t, Dwarf_Die die, Dwarf_Attribute attr,
                            const struct abbrev_spec *spec, struct err *e) {
     Dwarf_Error why = NULL;

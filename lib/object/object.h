@@ -93,8 +93,8 @@ bool object_has_dwarf(const struct object_slice *s);
 bool object_has_symbols(const struct object_slice *s);
 
 /* Does the slice have names that Apple's bitcode compiler hid ("__hidden#12_")? Only the beginning
- * of its strings is searched: all files of a build have such names, or none. ST_NONE: it has none,
- * or its strings cannot be read. ST_ERR: out of memory. */
+ * of its strings is searched: all files of a build have such names, or none. ST_NONE: the slice has
+ * none, or its strings cannot be read. ST_ERR: out of memory. */
 enum st object_hides_names(const struct object_slice *s, struct err *e) BASE_MUST_USE;
 /* Gives the slice a map of its hidden names, which it takes over; to be called before symbols or
  * DWARF are read. If the slice has a map, the new one is only closed. */

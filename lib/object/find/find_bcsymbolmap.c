@@ -11,7 +11,7 @@
 
 static const char plist_suffix[] = ".plist";
 
-/* Is the file's name a UUID followed by this suffix? Sets *id to it. */
+/* Is the file's name a UUID followed by this suffix? Sets *id to the UUID. */
 static bool is_uuid_file(const char *path, const char *suffix, struct image_id *id) {
     const char *name = path_base(path);
     size_t len = strlen(name), tail = strlen(suffix);
@@ -62,8 +62,8 @@ static void add_uuid_path(struct strbuf *b, const struct image_id *id, bool lowe
     strbuf_addf(b, "%s%s", text, suffix);
 }
 
-/* Cuts the last folder off a path that ends with a slash: "a/b/" becomes "a/". False: there is
- * none. */
+/* Cuts the last folder off a path that ends with a slash: "a/b/" becomes "a/". False: the path has
+ * no folder to cut. */
 static bool cut_folder(struct strbuf *path) {
     if (path->len < 2) {
         return false;

@@ -60,9 +60,9 @@ struct packed_visitor {
 
 /* Hands every file of an archive that the visitor accepts to it, in the archive's order. Nothing is
  * written but to the spill, whatever the members are called. ST_NONE: the file is no archive after
- * all. ST_ERR: the archive is damaged from some place on (members before it were handed on),
- * unpacks to too much, or the spill cannot be written; ERR_UNSUPPORTED: archives cannot be read
- * (packed_supported). */
+ * all, or is damaged at its beginning and v->strict is false. ST_ERR: the archive is damaged from
+ * some place on (members before it were handed on), unpacks to too much, or the spill cannot be
+ * written; ERR_UNSUPPORTED: archives cannot be read (packed_supported). */
 enum st packed_read(const char *path, struct spill *spill, const struct packed_visitor *v,
                     struct err *e) BASE_MUST_USE;
 /* Reads an archive like packed_read, but from the current offset of an open file; path is for error

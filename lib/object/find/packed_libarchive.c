@@ -167,7 +167,7 @@ static enum keeping keeping_of(const struct packed_visitor *v, const char *name)
     return v->wants_any && v->wants_any(v->ctx, name) ? KEEP_ANY : KEEP_OBJECT;
 }
 
-/* Hands a member on. ST_NONE: it is the only member of a packed file, and no object file. */
+/* Hands a member on. ST_NONE: the member is the only one of a packed file, and no object file. */
 static enum st visit_member(struct unpacking *u, const char *name, bool file, struct err *e) {
     const struct packed_visitor *v = u->visitor;
     struct err failure = {0};

@@ -26,9 +26,9 @@ struct pprof_options {
 
 /* Writes a tree; equal trees and options give equal bytes. `samples`: a second weight for the
  * stacks, written as a value before the tree's; NULL = none. pprof's values are integers: weights
- * with decimal places, other than times, are rounded so that their sum stays the nearest integer.
- * With `samples`, neither tree may be ordered. Write errors stick to the sink; ST_ERR: ERR_NOMEM,
- * ERR_LIMIT. */
+ * with decimal places, other than times, are rounded so that their sum is the tree's total, rounded
+ * to the nearest integer. With `samples`, neither tree may be ordered. Write errors stick to the
+ * sink; ST_ERR: ERR_NOMEM, ERR_LIMIT. */
 enum st pprof_write(const struct stack_tree *t, const struct stack_tree *samples,
                     const struct pprof_options *o, struct sink *out, struct err *e) BASE_MUST_USE;
 

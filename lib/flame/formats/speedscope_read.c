@@ -57,7 +57,7 @@ static bool take_weight(const struct speedscope_file *f, const json_t *v, uint64
 
 /* ---- frames ---- */
 
-/* Makes a frame's name in f->frame from its name, file and line. False: it has no name. */
+/* Makes a frame's name in f->frame from its name, file and line. False: the frame has no name. */
 static bool make_name(struct speedscope_file *f, const json_t *frame) {
     const char *name = json_string_value(json_object_get(frame, "name"));
     const char *file = json_string_value(json_object_get(frame, "file"));

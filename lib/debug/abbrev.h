@@ -13,7 +13,7 @@
 #include "debug/forms.h"
 #include "debug/sections.h"
 
-/* The meaning of an attribute; lib/debug ignores all others. */
+/* The meaning of an attribute; KIND_OTHER: lib/debug ignores the attribute. */
 enum abbrev_kind {
     KIND_OTHER,
     KIND_SIBLING,

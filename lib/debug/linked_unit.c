@@ -324,8 +324,8 @@ static enum st link_part(struct linker *l, const struct debug_unit *part, struct
     return st == ST_OK ? link_lines(l, part, file_base, e) : st;
 }
 
-/* Reads all units of the object file. A unit that cannot be read is left out, for which complain
- * was called. */
+/* Reads all units of the object file. A unit that cannot be read is left out; complain was called
+ * for that unit. */
 static enum st link_parts(struct linker *l, struct debug *object, struct err *e) {
     struct debug_unit part = {0}, *out = l->out;
     enum st st = ST_OK;

@@ -6,8 +6,8 @@
 #include "debug/debug_private.h"
 
 /* Real chains of references are two or three long: inlined instance, out-of-class definition,
- * declaration. A DIE with a circular chain, or one longer than ORIGIN_DEPTH_MAX, has only its own
- * names, so that its names do not depend on which DIE was asked for first. */
+ * declaration. A DIE that is referred to has only its own names if its chain is circular or longer
+ * than ORIGIN_DEPTH_MAX, so that its names do not depend on which DIE was asked for first. */
 enum { ORIGIN_DEPTH_MAX = 16, ORIGIN_TOO_DEEP };
 
 /* Initial capacity of debug.origins, which doubles as needed. */

@@ -94,9 +94,9 @@ static enum st read_lines(struct unit_build *b, struct err *e) {
 
 /* ---- limits on the cost of names ---- */
 
-/* Limit on the bytes of names per byte of a unit: all its functions may share one long name, which
- * callers read again for each, and all files of another unit a long path, which is copied for each.
- */
+/* Limit on the bytes of names: NAME_BYTES_FREE + NAME_BYTES_PER_BYTE for each byte of a unit. All
+ * its functions may share one long name, which callers read again for each, and all files of
+ * another unit a long path, which is copied for each. */
 enum { NAME_BYTES_FREE = 1 << 20, NAME_BYTES_PER_BYTE = 64 };
 
 static enum st charge_unit(struct unit_build *b, size_t bytes, struct err *e) {

@@ -51,7 +51,7 @@ struct dyld_cache {
     VEC(struct cache_file) files;        /* the cache's first file, then sub-caches and symbols */
     VEC(struct cache_mapping) mappings;  /* sorted by address */
     VEC(struct dyld_cache_image) images; /* in the order of the cache's list */
-    uint64_t base;                       /* address of the first mapping */
+    uint64_t base;                       /* address of the first file's first mapping */
     struct cache_locals locals;
     /* bytes that paths and tables of images may still take: images share none */
     uint64_t table_bytes;

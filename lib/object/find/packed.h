@@ -52,7 +52,7 @@ struct packed_visitor {
      * content is then unknown. If false, ST_NONE is returned for such a file. */
     bool strict;
     /* It is an error, after all members were handed on, if more than zeros follow the archive's
-     * end: another archive, say. Each accepted member has to be wanted whole. */
+     * end: another archive, say. `wants_any` must then accept each member that `wants` accepts. */
     bool whole;
     uint64_t *left; /* bytes that may still be unpacked; NULL: as many as PACKED_RATIO and
                        PACKED_FLOOR allow */

@@ -28,7 +28,7 @@
 enum fold_weight {
     FOLD_MS,      /* stalled milliseconds */
     FOLD_SAMPLES, /* number of samples; a dump without samples, or about threads, counts as one */
-    FOLD_STALLS,  /* number of stalls; each counts at the heaviest stack of its first dump */
+    FOLD_STALLS,  /* number of stalls; each counts at the stack that its first dump is about */
     FOLD_USERS    /* users; each is split among the stacks of the user's stalls, by milliseconds. A
                      dump without a user belongs to a user of its stall or, without a stall id, of
                      its own dump id; all dumps without these are one user. Not for ordered trees */
@@ -57,7 +57,7 @@ struct fold_stats {
     uint64_t threads; /* stacks of other threads that were added */
 };
 
-/* A continuation above a stack: a frame `mark` and another stack above it. */
+/* A continuation above a stack: a frame `mark`, and another stack above that frame. */
 struct fold_link {
     const char *mark;
     const struct dump_stack *stack; /* of the same dump; NULL = none */

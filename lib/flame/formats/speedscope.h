@@ -15,7 +15,8 @@
 
 struct speedscope_options {
     const char *title; /* NULL = "Flame graph" */
-    /* unit of the weights; "ms" is a time, most others have no name in the format */
+    /* unit of the weights; "ms" is written as milliseconds, "bytes" as bytes, any other and NULL as
+     * none */
     const char *unit;
     const char *exporter; /* program that writes the file, "stallflame@0.1.0"; NULL = left out */
 };

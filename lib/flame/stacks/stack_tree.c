@@ -10,8 +10,8 @@
 
 enum { CHUNK_SIZE = 256 * 1024, FIRST_SLOTS = 256, FIRST_NODES = 128 };
 
-/* A block of texts. Blocks never move: nodes point into them, and a node that is split shares its
- * text. */
+/* A block of texts. Blocks never move: nodes point into them, and the two nodes of a split edge
+ * share one text. */
 struct stack_chunk {
     struct stack_chunk *next;
     size_t used, size;

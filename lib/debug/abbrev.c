@@ -5,9 +5,10 @@
 
 #include "debug/abbrev_plan.h"
 
-/* Limit on the bytes read for abbreviations, all units together: ABBREV_WORK_FREE +
- * ABBREV_WORK_FACTOR times the section's size. A table is read several times if units use more
- * tables in turns than the cache holds, or use a part of another table as their own. */
+/* Limit on abbrev_cache.work, the bytes read for abbreviations of all units of a file: once it is
+ * above ABBREV_WORK_FREE + ABBREV_WORK_FACTOR times the size of .debug_abbrev, no further table is
+ * begun. A table is read several times if units use more tables in turns than the cache holds, or
+ * use a part of another table as their own. */
 enum { ABBREV_WORK_FACTOR = 64, ABBREV_WORK_FREE = 1 << 20 };
 
 /* Limit, in sizes of .debug_abbrev, on the bytes read for single declarations (abbrev_lone). Beyond
@@ -149,8 +150,8 @@ enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t cod
     }
     c->work += reader_pos(&t->r) - before;
     if (st == ST_ERR) {
-        /* Only this caller gets the error; reading the next unit tries again, because memory may
-         * be free by then. */
+        /* Further reads of *t give the same error, but abbrev_table_of begins the table again for
+         * the next unit, because memory may be free by then. */
         t->used = false;
         return err_set(e, t->damage.code, "%s", t->damage.text);
     }
@@ -159,8 +160,8 @@ enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t cod
 
 /* ---- a declaration alone ---- */
 
-/* Moves the reader to the declaration of `code`. False: there is none, or one before it is damaged.
- */
+/* Moves the reader to the declaration of `code`. False: the table has no such declaration, or a
+ * declaration before it is damaged. */
 static bool seek_declaration(struct reader *r, uint64_t code) {
     for (;;) {
         const uint8_t *start = r->at;

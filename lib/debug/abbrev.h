@@ -1,5 +1,5 @@
-/* Abbreviations (DWARF5 §7.5.3), each with a plan of how to skip a DIE that uses it: most such DIEs
- * have a fixed size and cost one addition. */
+/* Abbreviations (DWARF5 §7.5.3). One whose forms are all known has a plan of how to skip a DIE that
+ * uses it: most such DIEs have a fixed size, and skipping one costs one addition. */
 #ifndef STALLKIT_DEBUG_ABBREV_H
 #define STALLKIT_DEBUG_ABBREV_H
 
@@ -13,7 +13,7 @@
 #include "debug/forms.h"
 #include "debug/sections.h"
 
-/* The meaning of an attribute; lib/debug ignores all others. */
+/* The meaning of an attribute; KIND_OTHER: lib/debug ignores the attribute. */
 enum abbrev_kind {
     KIND_OTHER,
     KIND_SIBLING,
@@ -58,7 +58,8 @@ struct abbrev_spec {
     uint32_t skip; /* bytes of unused attributes of fixed size in front of this one */
     int64_t constant; /* of DW_FORM_implicit_const */
     /* If the declaration is `direct`: offset of the number from the first attribute, and mask of
-     * its bytes in the eight little-endian ones there. The value is the number plus `constant`. */
+     * its bits in the little-endian number of eight bytes there. The value is the masked number
+     * plus `constant`. */
     uint32_t offset;
     uint64_t mask;
 };
@@ -102,7 +103,8 @@ struct abbrev_forms {
 struct abbrev {
     uint64_t code;
     const uint8_t *attributes; /* in the section: the name and form of the first attribute */
-    uint32_t size;             /* bytes of the attributes after the last step; of all if fixed */
+    uint32_t size;             /* bytes of the attributes after the last value that has a step; of
+                                  all if fixed */
     uint32_t first_step;       /* index in abbrev_table.steps */
     uint16_t step_count;
     uint16_t tag;
@@ -112,13 +114,14 @@ struct abbrev {
     bool code_tag; /* tag of a function or an inlined call */
     bool bare;     /* a DIE of a function without an address attribute, which has no code */
     bool fixed;    /* all DIEs of the abbreviation have one size and no DW_AT_sibling */
-    bool simple;   /* no function with code, and no form that only form_skip() can skip: die_walk.c
-                      skips its DIEs the fastest way */
+    bool simple;   /* no function with code, no inlined call, and no form that only form_skip() can
+                      skip: die_walk.c skips its DIEs the fastest way */
     uint8_t below; /* enum abbrev_below */
     bool has_wanted;
-    /* Index in abbrev_table.wanted of the attributes that have a meaning or no fixed size, once
-     * has_wanted; wanted_skip bytes follow the last. Without a plan: index in abbrev_table.specs of
-     * all attributes. */
+    /* Once has_wanted is true: first_wanted is the index in abbrev_table.wanted of the first of
+     * wanted_count attributes, those that have a meaning or no fixed size; wanted_skip is the bytes
+     * of attributes after the last of them. Without a plan, first_wanted is the index in
+     * abbrev_table.specs of the first of all attributes. */
     uint32_t first_wanted, wanted_skip;
     uint16_t wanted_count;
     bool direct; /* little-endian and fixed, and each wanted attribute is a number of a fixed size
@@ -137,12 +140,13 @@ struct abbrev_table {
     VEC(struct abbrev) entries;
     VEC(struct abbrev_spec) specs, wanted;
     VEC(struct abbrev_step) steps;
-    size_t ordered; /* number of first declarations with the codes 1, 2, 3 … */
-    struct map odd; /* code -> index, for declarations not numbered 1, 2, 3 … in order */
+    size_t ordered; /* number of declarations, from the first on, with the codes 1, 2, 3 … */
+    struct map odd; /* code -> index in entries, for declarations whose code is not index + 1 */
 };
 
-/* A cache of the tables used last: dsymutil lets all units share one, other linkers give each its
- * own, and references lead from one unit to another. Zero-initialised = empty. Not thread safe. */
+/* A cache of the tables used last: dsymutil lets all units share one table, other linkers give each
+ * unit its own, and references lead from one unit to another. Zero-initialised = empty. Not thread
+ * safe. */
 enum { ABBREV_TABLES = 32 };
 struct abbrev_cache {
     struct abbrev_table tables[ABBREV_TABLES];
@@ -154,21 +158,22 @@ struct abbrev_cache {
 };
 void abbrev_cache_release(struct abbrev_cache *c);
 
-/* Gives the table of a unit, empty until a declaration is requested from it; it is valid until the
- * next call, or as long as the caller has raised table->pins. At most ABBREV_TABLES / 2 may be
- * pinned. ST_ERR: tables were read too often. */
+/* Gives the table of a unit, empty until a declaration is requested from it; *out is valid until
+ * the next call of abbrev_table_of, or as long as the caller has raised (*out)->pins. Callers may
+ * pin ABBREV_TABLES / 2 tables at most. ST_ERR (ERR_LIMIT): tables were read too often, or all
+ * tables are pinned. */
 enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const struct die_unit *u,
                         struct abbrev_table **out, struct err *e) BASE_MUST_USE;
 
 /* Reads further declarations of the table until that of `code` is known. *out is valid until the
- * next call. ST_NONE: the table ends without it. */
+ * next call of abbrev_read. ST_NONE: the table has no such declaration. */
 enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
                     const struct abbrev **out, struct err *e) BASE_MUST_USE;
 
 /* Reads one declaration, for a unit of which no other DIE is read soon: the declarations in front
- * of it are skipped and not kept. *t and *out are valid until the next call. ST_NONE: not found
- * this way; abbrev_table_of and abbrev_read may find it, or report why not. ST_ERR: out of memory.
- */
+ * of it are skipped and not kept. *t and *out are valid until the next call of abbrev_lone.
+ * ST_NONE: not found this way; abbrev_table_of and abbrev_read may find it, or report why not.
+ * ST_ERR: out of memory. */
 enum st abbrev_lone(struct abbrev_cache *c, const struct sections *s, const struct die_unit *u,
                     uint64_t code, struct abbrev_table **t, const struct abbrev **out,
                     struct err *e) BASE_MUST_USE;
@@ -178,8 +183,8 @@ enum st abbrev_lone(struct abbrev_cache *c, const struct sections *s, const stru
 enum st abbrev_plan_wanted(struct abbrev_table *t, const struct abbrev *a,
                            struct err *e) BASE_MUST_USE;
 
-/* Does the same as abbrev_read; faster for a declaration that was read before and has its usual
- * code. */
+/* Does the same as abbrev_read; faster for a `code` from 1 to t->ordered, whose declaration was
+ * read before. */
 static inline enum st abbrev_find(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
                                   const struct abbrev **out, struct err *e) {
     if (code - 1 < t->ordered) {
@@ -189,8 +194,8 @@ static inline enum st abbrev_find(struct abbrev_cache *c, struct abbrev_table *t
     return abbrev_read(c, t, code, out, e);
 }
 
-/* Gives the wanted attributes of declaration `a`: *out is the first of a->wanted_count (NULL: there
- * are none), valid until the next call. ST_ERR: out of memory. */
+/* Gives the wanted attributes of declaration `a`: *out is the first of a->wanted_count attributes
+ * (NULL: there are none), valid until the next call. ST_ERR: out of memory. */
 static inline enum st abbrev_wanted(struct abbrev_table *t, const struct abbrev *a,
                                     const struct abbrev_spec **out, struct err *e) {
     if (!a->has_wanted && abbrev_plan_wanted(t, a, e) != ST_OK) {

@@ -7,8 +7,8 @@
 /* ---- meanings of attributes, sizes of forms ---- */
 
 static enum abbrev_kind kind_of_attribute(uint64_t attribute) {
-    /* A table for attributes below 0x80 is used instead of a switch, because every attribute that
-     * is read is looked up. */
+    /* A table for attributes up to DW_AT_dwo_name is used instead of a switch, because every
+     * attribute that is read is looked up. */
     static const uint8_t common[] = {
         [DW_AT_sibling] = KIND_SIBLING,
         [DW_AT_name] = KIND_NAME,
@@ -167,7 +167,7 @@ static enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct reade
     }
     a->fixed = a->planned && t->steps.len == a->first_step;
     a->size = size;
-    /* An inlined call without an address may hold others that have one. */
+    /* An inlined call without an address may contain inlined calls that have one. */
     a->bare = a->code_tag && a->tag != DW_TAG_inlined_subroutine && !addressed;
     a->simple = a->simple && (!a->code_tag || a->bare);
     a->attribute_count = (uint16_t)count;
@@ -256,8 +256,8 @@ void abbrev_place(struct abbrev_spec *spec) {
     }
 }
 
-/* Returns how to load an attribute's number fast, LOAD_NOT if it cannot be; abbrev_place() must be
- * called before. */
+/* Returns how to load an attribute's number fast, LOAD_NOT if it cannot be loaded so;
+ * abbrev_place() must be called before. */
 static enum abbrev_load load_of(const struct abbrev_spec *spec) {
     bool plain;
     switch ((enum abbrev_kind)spec->kind) {
@@ -289,8 +289,9 @@ static enum abbrev_load load_of(const struct abbrev_spec *spec) {
     return spec->fixed ? (enum abbrev_load)spec->size : LOAD_ULEB128;
 }
 
-/* Sets the mask of a number in a `direct` declaration. False: the value is no number of a fixed
- * size. */
+/* Sets the mask of a number in a `direct` declaration; it stays 0 for DW_FORM_implicit_const, whose
+ * number is `constant`. False: the value is no number of a fixed size, or `constant` is negative or
+ * has no member in struct die_attrs. */
 static bool find_mask(struct abbrev_spec *spec) {
     if (spec->form == DW_FORM_implicit_const) {
         return spec->member != 0 && spec->constant >= 0;

@@ -27,8 +27,8 @@ static inline bool abbrev_pair_ends(const struct abbrev_pair *p) {
     return p->attribute == 0 && p->form == 0;
 }
 
-/* Limit on the attributes of one declaration. Real ones have some twenty; a declaration of a
- * million attributes without bytes would make each DIE, of one byte, cost a million steps. */
+/* Limit on the attributes of one declaration. Real declarations have some twenty; one of a million
+ * attributes whose values take no bytes would make each DIE, of one byte, cost a million steps. */
 enum { ABBREV_ATTRIBUTES_MAX = 1024 };
 
 static inline bool abbrev_is_tag(uint64_t tag) {
@@ -37,7 +37,8 @@ static inline bool abbrev_is_tag(uint64_t tag) {
 static inline bool abbrev_is_attribute(const struct abbrev_pair *p) {
     return p->attribute != 0 && (p->attribute | p->form) <= UINT16_MAX;
 }
-/* Skips the attributes of a declaration and their terminator. False: they are damaged. */
+/* Skips the attributes of a declaration and their terminator. False: the attributes are damaged, or
+ * more than ABBREV_ATTRIBUTES_MAX. */
 static inline bool abbrev_skip_attributes(struct reader *r) {
     for (unsigned count = 0; count <= ABBREV_ATTRIBUTES_MAX; count++) {
         struct abbrev_pair p = abbrev_pair_read(r);
@@ -51,10 +52,11 @@ static inline bool abbrev_skip_attributes(struct reader *r) {
     return false;
 }
 
-/* Fills f with the sizes of forms in units with these sizes. */
+/* Fills *f for units with these sizes of addresses and offsets. */
 void abbrev_forms_fill(struct abbrev_forms *f, struct form_sizes sizes);
-/* Reads the next declaration at t->r into *out, and its steps (without a plan: its attributes) into
- * the table. ST_NONE: the table ends here. ST_ERR: it is damaged, or out of memory. */
+/* Reads the next declaration at t->r into *out, and its steps (without a plan: also its attributes)
+ * into the table. ST_NONE: the table ends here. ST_ERR: the declaration is damaged, or out of
+ * memory. */
 enum st abbrev_declaration(struct abbrev_table *t, struct abbrev *out, struct err *e) BASE_MUST_USE;
 /* Fills spec's member, sets and narrow from its kind and form. */
 void abbrev_place(struct abbrev_spec *spec);

@@ -1,8 +1,8 @@
 /* Reads .debug_aranges (DWARF5 §6.1.2): which unit covers which addresses. */
 #include "debug/debug_private.h"
 
-/* Reads one set: the offset of its unit, then (address, length) pairs up to (0, 0), aligned to the
- * size of a pair. */
+/* Reads one set: the offset of its unit, then (address, length) pairs, aligned to the size of a
+ * pair, up to (0, 0) or the set's end. */
 static enum st read_set(struct reader *set, uint8_t offset_size, size_t header_start,
                         enum st (*add)(void *ctx, uint64_t unit_offset, struct debug_range r,
                                        struct err *e),

@@ -21,10 +21,11 @@ struct debug_range {
 };
 
 /* A function or an inlined subroutine. Children are the calls inlined into it. Names are borrowed
- * from the file's sections: they live as long as its object. */
+ * from the file's sections: they live as long as the file's struct object. */
 struct debug_function {
-    const char *name;    /* DW_AT_name through abstract origin and specification; NULL = none */
-    const char *linkage; /* DW_AT_linkage_name; NULL = none */
+    const char *name;    /* DW_AT_name, own or through abstract origin and specification; NULL =
+                            none */
+    const char *linkage; /* DW_AT_linkage_name, found as the name is; NULL = none */
     uint32_t decl_file;  /* file of the declaration: index in the unit's files, or DEBUG_NO_FILE */
     uint32_t decl_line;
     /* Equal numbers of two functions that one struct debug read mean equal names and declarations.
@@ -32,18 +33,21 @@ struct debug_function {
     uint32_t origin;
     uint32_t call_file; /* file of an inlined subroutine's call site: index as decl_file */
     uint32_t call_line, call_column, call_discriminator;
-    uint64_t entry;                   /* DW_AT_entry_pc, or the start of the first range */
-    uint64_t low_pc;                  /* DW_AT_low_pc; 0 = none, as with a list of ranges */
+    uint64_t entry;                   /* DW_AT_entry_pc if it is in the ranges, else the start of
+                                         the range that the DIE lists first, or ranges[0].low if the
+                                         DIE itself has none */
+    uint64_t low_pc;                  /* DW_AT_low_pc; 0 = none */
     const struct debug_range *ranges; /* sorted by low; none overlap or touch */
     size_t range_count;
     struct debug_function *children; /* inlined subroutines, sorted by lowest address */
     size_t child_count;
-    /* For an inlined subroutine: the highest end of the ranges of it and of the siblings before it.
-     */
+    /* For an inlined subroutine: the highest end among its own ranges and those of the siblings
+     * before it in the parent's `children`. */
     uint64_t reach;
 };
 
-/* A row of the line table, sequence ends included. Rows of one sequence ascend. */
+/* A row of the line table, sequence ends included. In a debug_sequence no row has a lower address
+ * than the row before. */
 struct debug_row {
     uint64_t address;
     uint32_t file; /* index into the unit's file table */
@@ -59,7 +63,8 @@ struct debug_sequence {
     size_t first, last;
 };
 
-/* One compilation unit, read whole. Once read it needs the slice, but not the struct debug. */
+/* One compilation unit, read whole. A unit that was read needs the slices of its files, but not the
+ * struct debug. */
 struct debug_unit {
     uint64_t offset; /* offset of the unit's header in .debug_info */
     uint16_t version;
@@ -75,7 +80,9 @@ struct debug_unit {
     /* functions with code that are not inlined, sorted by lowest address */
     struct debug_function *functions;
     size_t function_count;
-    struct debug_range *ranges;     /* ranges of all functions and calls, to which they point */
+    struct debug_range *ranges;     /* array into which members `ranges` of functions and calls
+                                       point; NULL for an object file of a debug map, where the
+                                       arena holds the ranges */
     size_t range_count, node_count; /* node: function or inlined call */
     struct debug_row *rows; /* in the order of the line table; some may belong to no sequence */
     size_t row_count;
@@ -107,14 +114,15 @@ const char *debug_object_base(const char *path);
 enum debug_object_state {
     DEBUG_OBJECT_FOUND,
     DEBUG_OBJECT_MISSING,
-    DEBUG_OBJECT_CHANGED /* the file is there, but it, or another member of its archive, has another
-                            time or other functions than the debug map */
+    DEBUG_OBJECT_CHANGED /* the file is there, but has another time or other functions than the
+                            debug map; or the map has no time for the file, a member of an archive,
+                            nor for another member, which has other functions */
 };
 
 /* Callbacks that find the files of split DWARF (DWARF5 §7.3.2), in which units keep their
- * functions, and the object files of a debug map. Each call sets *out to the slice of such a file,
- * which must outlive all that is read from it; ST_NONE: there is none. Several threads may call
- * them. */
+ * functions, and the object files of a debug map. Each call but `object_state` sets *out to the
+ * slice of such a file, which must outlive all that is read from it; ST_NONE: there is none.
+ * Several threads may call them. */
 struct debug_split_finder {
     void *ctx;
     /* Finds the package with the split units of a slice (.dwp). ST_ERR: a file with the package's
@@ -125,8 +133,8 @@ struct debug_split_finder {
     enum st (*file)(void *ctx, const struct object_slice *s, const char *name, const char *comp_dir,
                     const struct object_slice **out, struct err *e);
     /* `object` finds an object file of the slice's debug map, of the slice's architecture and the
-     * map's time; `object_state` sets *state, without opening the file, to whether it is there;
-     * ST_ERR: out of memory. NULL: debug maps are not followed. */
+     * map's time; `object_state` sets *state, without opening the file, to whether that file is
+     * there; ST_ERR: out of memory. `object` is NULL: debug maps are not followed. */
     enum st (*object)(void *ctx, const struct object_slice *s, const struct debug_object_name *name,
                       const struct object_slice **out, struct err *e);
     enum st (*object_state)(void *ctx, const struct object_slice *s,
@@ -143,25 +151,31 @@ struct debug_others {
 /* Opens the DWARF of a slice. A linked Mach-O file may have a debug map instead: then each object
  * file of the map is a unit, which is opened when it is read, at the addresses that the linker gave
  * its functions. The slice and the others (the finder's context too) must outlive *out; others may
- * be NULL. ST_NONE: there is no DWARF. ST_ERR: it cannot be opened at all. Not thread safe: one
- * struct debug per thread. complain (may be NULL) is called once for each damaged unit. */
+ * be NULL. ST_NONE: there is no DWARF. ST_ERR: the DWARF cannot be opened at all. Not thread safe:
+ * one struct debug per thread. complain (may be NULL) is called, now or while units are read, once
+ * for each damaged unit, and with DEBUG_NO_UNIT for a damaged section or another file that cannot
+ * be used. */
 enum st debug_open(struct debug **out, const struct object_slice *s,
                    const struct debug_others *others, debug_complain complain, void *ctx,
                    struct err *e) BASE_MUST_USE;
 void debug_close(struct debug *d);
-/* Inflates small sections, a part of debug_open that a second thread can do at the same time. */
+/* Inflates all DWARF sections but .debug_info, a part of debug_open that a second thread can do at
+ * the same time. */
 void debug_open_ahead(const struct object_slice *s);
 /* Makes a copy of `d` for debug_read_unit in a thread of its own: the units' headers are not read
- * again. complain is called for damage that `d` has not given. Several threads may clone d as long
- * as none uses d for anything else. d may be closed before the copy, the slices not. */
+ * again. complain is not called for a unit for which that of `d` was called before. Several threads
+ * may clone d as long as none uses d for anything else. d may be closed before the copy, the slices
+ * not. */
 enum st debug_clone(struct debug **out, const struct debug *d, debug_complain complain, void *ctx,
                     struct err *e) BASE_MUST_USE;
 
-/* Returns the number of compilation units with code in .debug_info, or of object files of a debug
- * map; units have the indexes below it, in the order of the file. */
+/* Returns the number of units in .debug_info that may have code (compilation and skeleton units),
+ * or of object files of a debug map; units have the indexes below this number, in the order of the
+ * file. */
 size_t debug_unit_count(const struct debug *d);
-/* Returns how many units have their functions in files of split DWARF that were not found; their
- * lines are known. No warning is given for them. */
+/* Returns how many units have their functions in files of split DWARF that were not found or cannot
+ * be used; the units' lines are known. No warning is given for a file that was not found. For a
+ * debug map: how many of its object files are missing or changed. */
 size_t debug_split_units(const struct debug *d);
 /* Numbers of object files with functions that a debug map names: of all, and of those that are
  * missing or changed; untimed: number of those that are used although the map has no time for them,
@@ -173,8 +187,8 @@ struct debug_map_files {
 };
 struct debug_map_files debug_map_files(const struct debug *d);
 /* Opens all object files of a debug map that have the map's times, and counts those as changed
- * whose functions are not the map's: their units become empty. It is for a caller that reads all
- * units and reports nothing about single ones. ST_ERR: out of memory. Never ST_NONE. */
+ * whose functions are not the map's: their units become empty. The function is for a caller that
+ * reads all units and reports nothing about single ones. ST_ERR: out of memory. Never ST_NONE. */
 enum st debug_compare_objects(struct debug *d, struct err *e) BASE_MUST_USE;
 /* Does the debug map name object files, of which none can be used? */
 static inline bool debug_map_is_lost(const struct debug_map_files *f) {
@@ -186,10 +200,12 @@ size_t debug_dieless_units(const struct debug *d);
 /* Do units refer to a .debug_line that the file lacks? No warning is given for it. (For a damaged
  * .debug_line, the callback `complain` was called.) */
 bool debug_is_lineless(const struct debug *d);
-/* debug_find_known_units writes the units that claim an address, the narrowest claim first, to
- * units[0] … units[n - 1], at most max of them, and returns n. It uses only the known ranges;
- * several threads may call it, while one is in debug_read_unit. debug_scan_units reads the units
- * whose DIEs have no ranges, so that all are known; no other thread may use d meanwhile. */
+/* debug_find_known_units writes the units that claim an address (the claim that begins last first;
+ * of those that begin at one address the narrowest first) to units[0] … units[n - 1], at most max
+ * of them, and returns n. It uses only the known ranges; several threads may call it, while one is
+ * in debug_read_unit. debug_scan_units reads the units whose ranges are unknown or, in DWARF 2, may
+ * be more than low_pc and high_pc, so that all ranges are known; no other thread may use d
+ * meanwhile. */
 size_t debug_find_known_units(const struct debug *d, uint64_t address, size_t *units, size_t max);
 enum st debug_scan_units(struct debug *d, struct err *e) BASE_MUST_USE;
 /* A range of addresses that a unit claims. */
@@ -204,11 +220,11 @@ struct debug_claim {
 enum st debug_claims(struct debug *d, struct debug_claim **out, size_t *count,
                      struct err *e) BASE_MUST_USE;
 /* Returns the bytes of the unit in .debug_info, or for an object file of a debug map the bytes of
- * its code: roughly the cost of reading it. */
+ * the file's functions in the map: roughly the cost of reading the unit. */
 uint64_t debug_unit_size(struct debug *d, size_t unit);
 /* Reads one unit alone into *out, which is all zeros, or a unit that was read before, whose memory
- * is used again. On damage inside the unit the part before it is kept, and complain is called.
- * ST_ERR: nothing could be read, and *out is released. */
+ * is used again. On damage inside the unit the part before the damage is kept, and complain is
+ * called. ST_ERR: nothing could be read, and *out is released. */
 enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out,
                         struct err *e) BASE_MUST_USE;
 /* Is the unit's source in assembler, in which one line, a macro's, may make several functions? */

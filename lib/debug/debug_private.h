@@ -15,11 +15,12 @@
 /* A file of a line table in which functions of units with other line tables are declared. */
 struct other_file {
     uint64_t reading; /* debug.readings of the unit that referred to the file last; 0 = none */
-    uint32_t number;  /* number of the file's path among that unit's */
+    uint32_t number;  /* index of the file's path in debug_unit.files of that unit */
 };
 
-/* The files of a line table, for functions of other units that are declared in them. Units with one
- * line table and one folder share it. */
+/* The files of a line table, for functions of other units that are declared in them. All units that
+ * have the line table and the comp_dir of the first such unit share it; a unit with another
+ * comp_dir has its own. */
 struct other_table {
     struct line_files files;  /* the files; their paths are in debug.arena */
     struct other_file *known; /* an element for each file of `files`, in debug.arena */
@@ -74,8 +75,9 @@ struct origin {
     struct debug_file *decl_in;   /* file that decl_unit is in */
     uint64_t decl_file;
     uint32_t decl_line;
-    uint32_t number; /* number for debug_function.origin */
-    unsigned depth;  /* length of the longest chain of references from this DIE */
+    uint32_t number; /* value of debug_function.origin */
+    unsigned depth;  /* length of the longest chain of references from this DIE; ORIGIN_TOO_DEEP =
+                        too long or circular */
 };
 
 struct unit_nodes {
@@ -106,8 +108,8 @@ struct debug {
     VEC(struct debug_split) splits;
     VEC(struct debug_file *) split_files; /* in the arena */
     struct number_map split_at;           /* key: slice of a .dwo; value: index in split_files */
-    /* The debug map, if the slice has one: its objects are the units, and the members above are
-     * empty. */
+    /* The debug map, if the slice has one: its objects are the units, and `main`, `alt` and the
+     * members for split files are empty. */
     struct debug_map map;
     struct debug_map_files map_files;
     const struct debug_split_finder *finder; /* finds the map's object files */
@@ -127,12 +129,15 @@ struct debug {
 
     struct number_map origin_index; /* key: DIE, as origin.c makes it; value: index in origins */
     VEC(struct origin) origins;
-    size_t split_units; /* number of units with functions in files that were not found */
+    size_t split_units; /* number of units with functions in files that were not found or cannot be
+                           used */
     size_t dieless_units;
-    uint64_t line_work;               /* bytes of line tables read so far, once per unit */
-    uint64_t readings;                /* number of units that were read, this one included */
+    uint64_t line_work;               /* folders, files and program bytes of line tables read so
+                                         far, once per unit */
+    uint64_t readings;                /* number of calls of debug_read_dwarf, the current one
+                                         included */
     VEC(struct other_table *) tables; /* in the arena */
-    /* key: a line table, made as for a DIE; value: its first other_table */
+    /* key: a line table, made as for a DIE; value: index in `tables` of its first other_table */
     struct number_map table_at;
     uint64_t table_work; /* folders and files in the lists of line tables so far */
     struct unit_scratch scratch;
@@ -166,8 +171,9 @@ void debug_blame(struct debug *d, struct unit_entry *u, const struct err *why);
 static inline uint64_t debug_tombstones(const struct debug *d) {
     return (d->address_size == 4 ? UINT32_MAX : UINT64_MAX) - 1;
 }
-/* May a function begin at the address? False for 0, -1, -2 and every address outside of code: a
- * function there was stripped (stallkit-design(7), ADDRESS RULES, 4). */
+/* May a function begin at the address? False for -1, -2 and every address outside of code, and for
+ * 0 if the extents of code are unknown: a function there was stripped (stallkit-design(7), ADDRESS
+ * RULES, 4). */
 bool debug_is_code(const void *d, uint64_t address);
 /* unit_read.c: sets the reach of the inlined subroutines of one caller, which are sorted by lowest
  * address and have ranges. */
@@ -181,9 +187,10 @@ struct range_base units_range_base(const struct debug_file *f, const struct unit
 /* units.c: reads the headers and DIEs of all units into f->units; for the main file also the list
  * of units with code, and their ranges. */
 enum st units_read(struct debug *d, struct debug_file *f, struct err *e) BASE_MUST_USE;
-/* Adds ranges from .debug_aranges to units whose DIEs have none. */
+/* Adds ranges from .debug_aranges to units whose DIEs have none, or have only low_pc and high_pc
+ * that do not cover them. */
 enum st units_read_aranges(struct debug *d, struct err *e) BASE_MUST_USE;
-/* Adds the ranges of a unit whose DIE has none. */
+/* Adds ranges of a unit, perhaps none, to d->ranges, and sets the unit's `ranged`. */
 enum st units_add_ranges(struct debug *d, size_t unit, const struct range_vec *ranges,
                          struct err *e) BASE_MUST_USE;
 /* Adds one range of a unit to d->ranges. */
@@ -193,16 +200,19 @@ enum st units_add_range(struct debug *d, size_t unit, struct debug_range r,
 void units_sort_ranges(struct debug *d);
 
 /* die_ranges.c: appends the ranges of a DIE's code, normalised, without stripped code. *entry
- * (entry may be NULL) is its entry point, else its first address. ST_NONE: the DIE has no code. */
+ * (entry may be NULL) becomes the DIE's DW_AT_entry_pc if it is in these ranges, else the start of
+ * the range listed first. ST_NONE: the DIE has no code. */
 enum st die_ranges(const struct debug *d, struct range_base *base, const struct die_attrs *a,
                    struct range_vec *out, uint64_t *entry, struct err *e) BASE_MUST_USE;
 
-/* split.c: finds the files of all split units of the main file, which must have been read; the
- * units are read when needed. d->split_units counts those that were not found. */
+/* split.c: finds the files of all split units of the main file; units_read must have read the main
+ * file. The DIEs of split units are read when needed. d->split_units counts the units whose file
+ * was not found or cannot be used. */
 enum st split_find_all(struct debug *d, const struct debug_split_finder *finder,
                        struct err *e) BASE_MUST_USE;
-/* Reads the unit that a skeleton stands for: *unit, in *file. ST_NONE: there is none, or it cannot
- * be read, and the skeleton's own DIEs count. */
+/* Reads the unit that a skeleton stands for: *unit, in *file. ST_ERR: its file cannot be opened.
+ * ST_NONE: there is no such unit, or its file could not be opened before; the skeleton's own DIEs
+ * count then. */
 enum st split_read(struct debug *d, struct unit_entry *skeleton, struct debug_file **file,
                    struct unit_entry **unit, struct err *e) BASE_MUST_USE;
 /* Gives a clone the split files that were found. */
@@ -213,7 +223,8 @@ void split_release(struct debug *d);
 enum st debug_open_dwarf(struct debug **out, const struct object_slice *s,
                          const struct debug_others *others, debug_complain complain, void *ctx,
                          struct err *e) BASE_MUST_USE;
-/* open_map.c: does what debug_open does for a slice with a debug map. ST_NONE: it has none. */
+/* open_map.c: does what debug_open does for a slice with a debug map. ST_NONE: the slice has no
+ * debug map. */
 enum st debug_open_map(struct debug **out, const struct object_slice *s,
                        const struct debug_split_finder *finder, debug_complain complain, void *ctx,
                        struct err *e) BASE_MUST_USE;
@@ -227,12 +238,13 @@ enum st aranges_read(const struct sections *s,
                                     struct err *e),
                      void *ctx, struct err *e) BASE_MUST_USE;
 
-/* origin.c: finds the names of a DIE with these attributes through abstract_origin and
- * specification, across units and files. */
+/* origin.c: finds the names and the declaration of a DIE with these attributes through
+ * abstract_origin and specification, across units and files. */
 enum st origin_resolve(struct debug *d, struct debug_file *f, struct unit_entry *u,
                        const struct die_attrs *a, struct origin *out, struct err *e) BASE_MUST_USE;
-/* Gives the file number o->decl_file of o->decl_unit, which is not the unit being read, and its
- * path, which d owns. ST_NONE: there is none. */
+/* Gives the file number o->decl_file of o->decl_unit, which is not the unit being read, and the
+ * file's path, which d owns. ST_NONE: there is no such file, its name is empty, or its path cannot
+ * be composed. */
 enum st origin_file(struct debug *d, const struct origin *o, struct other_file **file,
                     const char **path, struct err *e) BASE_MUST_USE;
 

@@ -28,7 +28,8 @@ struct die_ref {
     bool alt;
 };
 
-/* Bits of die_attrs.has: one for each attribute that a DIE has. */
+/* Bits of die_attrs.has: which of these attributes a DIE has, and how three of them are given
+ * (DIE_…_IS_…). */
 enum die_has {
     DIE_LOW = 1 << 0,
     DIE_HIGH = 1 << 1,
@@ -44,7 +45,8 @@ enum die_has {
     DIE_STR_OFFSETS_BASE = 1 << 11,
     DIE_SPLIT = 1 << 12,           /* DW_AT_dwo_name: the unit's DIEs are in another file */
     DIE_HIGH_IS_SIZE = 1 << 13,    /* DW_AT_high_pc counts from low_pc (DWARF 4 and later) */
-    DIE_ENTRY_IS_SIZE = 1 << 14,   /* DW_AT_entry_pc counts from low_pc */
+    DIE_ENTRY_IS_SIZE = 1 << 14,   /* DW_AT_entry_pc counts from low_pc, or from the range listed
+                                      first */
     DIE_RANGES_IS_INDEX = 1 << 15, /* DW_AT_ranges is an index (DW_FORM_rnglistx) */
     DIE_SPLIT_ID = 1 << 16,        /* DW_AT_GNU_dwo_id */
 };

@@ -167,10 +167,11 @@ static inline void take_spec(struct take *t, const struct die_at *at,
 
 /* Reads the values of a DIE that has no plan at the offsets that libdwarf found. libdwarf 20210528
  * takes DW_FORM_addrx3 for four bytes, so the distance to the next value must be the size that we
- * know for the form. A value of an unknown form counts as absent. */
+ * know for the form. A value of an unknown form counts as absent; as the last value it is an error,
+ * because the DIE's end is unknown. */
 static enum st take_placed(struct take *t, const struct die_at *at, const struct abbrev *a,
                            const struct takeover_value *values, struct err *e) {
-    bool known = true; /* the form of the last value is known */
+    bool known = true; /* the form of the value before this one is known */
     for (uint32_t i = 0; i < a->attribute_count; i++) {
         const struct abbrev_spec *spec = &at->table->specs.data[a->first_wanted + i];
         uint64_t here = t->v.unit->end - reader_left(t->v.r);
@@ -208,7 +209,8 @@ static inline bool keep_ref(const struct take *t, uint16_t form, uint64_t v, enu
     return mark_taken(t->out, bit, of_section || v < u->end - u->offset);
 }
 
-/* Stores a loaded value in *t->out. False: the value makes no sense. */
+/* Stores a loaded value in *t->out. False: no string begins at the offset, or the reference leads
+ * out of the unit. */
 static inline bool keep_value(const struct take *t, const struct abbrev_spec *spec, uint64_t v) {
     const struct form_strings *s = &t->source->strings;
     struct die_attrs *out = t->out;

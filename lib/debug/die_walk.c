@@ -312,9 +312,10 @@ static inline bool is_at_sibling(const struct reader *r, const uint8_t *unit, ui
     return sibling == 0 || sibling == (uint64_t)(r->at - unit);
 }
 
-/* Moves r to a DIE's sibling if no function can be among its children. False: there may be one,
- * there is no sibling, no null entry stands before it, or it is the null entry that ends the unit's
- * children before the unit's end. */
+/* Moves r to a DIE's sibling if no function can be among its children. False: there may be one, the
+ * sibling is absent or not between r and the unit's end, the byte before the sibling is no null
+ * entry, or the sibling itself is the null entry that ends the children of the unit's DIE though
+ * bytes of the unit follow. */
 static inline bool skip_children(const struct die_walk *w, const struct abbrev *a, uint64_t sibling,
                                  unsigned depth, const uint8_t *unit, struct reader *r) {
     bool empty = a->below == BELOW_NO_CODE || (a->below == BELOW_NO_CODE_IN_C && w->unit->is_c);
@@ -329,8 +330,8 @@ static inline bool skip_children(const struct die_walk *w, const struct abbrev *
     return true;
 }
 
-/* Returns the declaration of `code` if it is simple; NULL: it is not, or cannot be read, which the
- * slow path reports. */
+/* Returns the declaration of `code` if it is simple and one of the first t->ordered ones; NULL: it
+ * is not, or cannot be read, which the slow path reports. */
 static inline const struct abbrev *find_simple(struct die_walk *w, uint64_t code) {
     struct abbrev_table *t = w->table;
     if (code > t->ordered) {
@@ -345,7 +346,7 @@ static inline const struct abbrev *find_simple(struct die_walk *w, uint64_t code
 }
 
 /* Skips unwanted DIEs and ends of children as long as they are simple, as most are. Anything else,
- * and damage, is left to the slow path, which can report it. */
+ * and damage, is left to the slow path in die_walk_next, which can report damage. */
 static void skip_simple(struct die_walk *w) {
     struct reader r = w->r;
     unsigned depth = w->depth;

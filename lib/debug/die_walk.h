@@ -1,7 +1,8 @@
 /* Walks over a unit's DIEs, straight over the bytes, with a plan for each abbreviation. An unwanted
  * DIE costs a few nanoseconds, where libdwarf 20210528 takes half a microsecond (a test compares
- * the two DIE by DIE). A DIE without a plan is read by libdwarf, see takeover.h. The sections are
- * only read: several threads may walk at once, each with a struct die_reader of its own. */
+ * what both read, DIE by DIE). A DIE without a plan is read by libdwarf, see takeover.h. The
+ * sections are only read: several threads may walk at once, each with a struct die_reader of its
+ * own. */
 #ifndef STALLKIT_DEBUG_DIE_WALK_H
 #define STALLKIT_DEBUG_DIE_WALK_H
 
@@ -26,7 +27,8 @@ void die_reader_release(struct die_reader *d);
 /* Position in .debug_info on the way from unit to unit. Zero-initialised = the start. */
 struct die_units {
     uint64_t next;
-    uint64_t nonzero; /* offset of a byte that is not 0; all bytes in [next, nonzero) are 0 */
+    uint64_t nonzero; /* offset of a byte that is not 0, or the section's end: all bytes in [next,
+                         nonzero) are 0. Not valid if below next */
     uint64_t abbrevs; /* offset of the last unit's abbreviation table */
 };
 /* Reads the next unit's header, and the attributes of its DIE (damaged ones are left out,

@@ -188,8 +188,8 @@ static bool read_index(const struct form_value *v, uint64_t *out) {
     }
 }
 
-/* Returns a reader at entry `index` of a table at `base` with entries of `size` bytes; it has
- * failed if there is no such entry. */
+/* Returns a reader at entry `index` of a table at `base` with entries of `size` bytes; the reader
+ * has failed if the entry begins past the section's end. */
 static struct reader entry_reader(const struct sections *s, enum section_id id, uint64_t base,
                                   uint64_t index, uint8_t size) {
     struct reader r = section_reader(s, id);
@@ -229,8 +229,8 @@ static bool address_at_index(const struct die_unit *u, const struct sections *s,
     return !reader_failed(&r);
 }
 
-/* Reads the addend of an expression, an operand and DW_OP_plus. False: the expression does
- * something else. */
+/* Reads the addend of an expression: DW_OP_plus_uconst, or a constant and DW_OP_plus. False: the
+ * expression does something else. */
 static bool read_addend(struct reader *x, uint64_t *out) {
     switch (reader_u8(x)) {
     case DW_OP_plus_uconst:
@@ -258,7 +258,7 @@ static bool read_addend(struct reader *x, uint64_t *out) {
 }
 
 /* Evaluates an expression (DWARF5 §2.5) that stands in place of an address: an address, and perhaps
- * an addend. False: it is another expression. */
+ * an addend. False: the expression is another one, or its address cannot be read. */
 static bool expression_address(const struct form_value *v, const struct sections *s,
                                uint64_t *out) {
     struct reader x = reader_sub(v->r, reader_uleb128(v->r), NULL);

@@ -27,13 +27,13 @@ static inline bool form_sizes_equal(struct form_sizes a, struct form_sizes b) {
            a.version_2 == b.version_2;
 }
 
-/* Sets *size to the size of a form's values if all have the same. False: the size is stored in each
- * value, or the form is unknown. */
+/* Sets *size to the size of a form's values, in bytes, if all have the same. False: the size
+ * depends on the value, or the form is unknown. */
 bool form_fixed_size(struct form_sizes sizes, uint64_t form, uint32_t *size);
 /* Skips a value; an unknown form fails the reader. */
 void form_skip(struct reader *r, struct form_sizes sizes, uint64_t form);
-/* Can form_skip skip the form? False for DW_FORM_indirect and for forms of DWARF versions after
- * 5. */
+/* Can form_skip skip the form? True for the forms of DWARF 2 to 5 but DW_FORM_indirect, for GNU's
+ * addr_index, str_index, ref_alt and strp_alt, and for FORM_LLVM_ADDRX_OFFSET. */
 bool form_known(uint64_t form);
 
 /* An attribute's value, which begins at r. */
@@ -59,15 +59,15 @@ bool form_ref(const struct form_value *v, struct die_ref *out);
 /* The string sections of a file. */
 struct form_strings {
     const struct sections *sections;
-    /* Bytes of each string section up to its last NUL: every string that begins before this has an
-     * end. */
+    /* Bytes of each string section up to its last NUL: every string that begins before that offset
+     * has an end. */
     uint64_t str_end, line_str_end, alt_str_end;
     const struct sections *alt; /* dwz's supplementary file; NULL = none */
 };
 void form_strings_init(struct form_strings *f, const struct sections *s,
                        const struct sections *alt);
-/* Gives the string at an offset of a section, whose last NUL stands before `end`; *out = NULL: it
- * is empty. False: no string begins there. */
+/* Gives the string at an offset of a section. `end`: number of bytes up to and with the section's
+ * last NUL. *out = NULL: the string is empty. False: the offset is not below `end`. */
 static inline bool form_string_at(const struct sections *s, enum section_id id, uint64_t end,
                                   uint64_t offset, const char **out) {
     if (offset >= end) {
@@ -77,7 +77,7 @@ static inline bool form_string_at(const struct sections *s, enum section_id id, 
     *out = *text ? section_shown(s, text) : NULL;
     return true;
 }
-/* Reads a string; *out = NULL: it is empty, or in a supplementary file that is absent. */
+/* Reads a string; *out = NULL: the string is empty, or in a supplementary file that is absent. */
 bool form_string(const struct form_value *v, const struct form_strings *strings, const char **out);
 
 #endif

@@ -61,7 +61,8 @@ static Dwarf_Small get_byte_order(void *ctx) {
     return f->sections.big_endian ? DW_END_big : DW_END_little;
 }
 
-/* Returns the sum of the sections as the file's size, against which libdwarf checks sizes. */
+/* Returns the sum of the sections' sizes as the file's size, against which libdwarf checks
+ * sizes. */
 static Dwarf_Unsigned get_file_size(void *ctx) {
     const struct libdwarf_file *f = ctx;
     Dwarf_Unsigned sum = 0;

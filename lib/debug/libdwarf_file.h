@@ -37,8 +37,8 @@ void libdwarf_file_close(struct libdwarf_file *f);
 /* Makes libdwarf continue to the next unit. False: there is none, or it is damaged. */
 bool libdwarf_file_next_unit(struct libdwarf_file *f);
 
-/* Turns libdwarf's error `why` into *e, and frees it. `offset` is in .debug_info. Returns ST_ERR.
- */
+/* Turns libdwarf's error `why` (NULL = none) into *e, and frees `why`. `offset` is in .debug_info.
+ * Returns ST_ERR. */
 enum st libdwarf_file_fail(struct libdwarf_file *f, Dwarf_Error why, uint64_t offset,
                            struct err *e);
 

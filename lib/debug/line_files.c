@@ -9,7 +9,8 @@ void line_files_release(struct line_files *f) {
     VEC_RELEASE(&f->files);
 }
 
-/* Returns the name of folder or file `number` of a list; NULL: it has none. */
+/* Returns the name of folder or file `number` of a list; NULL: the list has no such element, or the
+ * element has no name. */
 static const char *line_name_text(const struct line_files *f, const struct line_names *list,
                                   uint64_t number) {
     uint64_t text = number < list->len ? list->data[number].text : LINE_NO_TEXT;
@@ -24,9 +25,10 @@ static bool is_absolute(const char *path) {
     return path[0] == '/' || (path[0] && path[1] == ':' && (path[2] == '\\' || path[2] == '/'));
 }
 
-/* Sets parts[0] and parts[1] to the parts of a folder's path, and returns how many there are.
- * Folder 0 is comp_dir: before DWARF 5 it is not in the list. From DWARF 5 on the list's folder 0
- * is used as it is, not relative to comp_dir (§6.2.4), which matters where builds call it ".". */
+/* Sets parts[0] and parts[1] to the parts of a folder's path, and returns how many there are, 0 if
+ * the folder is not known. Folder 0 is comp_dir: before DWARF 5 it is not in the list. From DWARF 5
+ * on the list's folder 0 is used as it is, not relative to comp_dir (§6.2.4), which matters where
+ * builds call it ".". */
 static size_t folder_parts(const struct line_files *f, uint64_t number, const char **parts) {
     const char *name = line_name_text(f, &f->folders, number), *own = f->comp_dir;
     if (number == 0 && !name && f->folders.len > 0) {

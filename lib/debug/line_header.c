@@ -5,8 +5,8 @@
 #include "debug/forms.h"
 #include "debug/line_table.h"
 
-/* Limit on the bytes of composed paths per byte of the header, because a few bytes of a damaged
- * file could make paths that take much memory. */
+/* Limit on the bytes of composed paths: PATH_BYTES_FREE + PATH_BYTES_PER_BYTE for each byte of the
+ * header's lists, because a few bytes of a damaged file could make paths that take much memory. */
 enum { PATH_BYTES_PER_BYTE = 256, PATH_BYTES_FREE = 1 << 20 };
 
 /* A line table whose header is being read. */
@@ -16,7 +16,7 @@ struct table {
     struct reader r;
 };
 
-/* Skips a string, and returns its offset in .debug_line; LINE_NO_TEXT: it has no end. */
+/* Skips a string, and returns its offset in .debug_line; LINE_NO_TEXT: the string has no end. */
 static uint64_t read_line_text(struct table *t) {
     const uint8_t *text = t->r.at;
     (void)reader_cstr(&t->r, NULL);
@@ -73,8 +73,9 @@ static bool is_list_form(uint64_t form) {
     return form <= UINT8_MAX && memchr(forms, (int)form, sizeof forms);
 }
 
-/* Returns the section with the strings of a form; SECTION_COUNT: the form is no string, or one by
- * an index (DW_FORM_strx), which no producer writes here and which is skipped. */
+/* Returns the section with the strings of a form; SECTION_COUNT: the form is no string, or a string
+ * by an index (DW_FORM_strx) or in another file (DW_FORM_strp_sup), which no producer writes here
+ * and which is skipped. */
 static enum section_id strings_of(uint64_t form) {
     switch (form) {
     case DW_FORM_string:

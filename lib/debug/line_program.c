@@ -6,7 +6,8 @@
 #include "debug/line_table.h"
 
 /* Registers of the state machine, §6.2.2, without is_stmt and the block flags. Only inlined
- * functions get a pointer to it, so that the compiler can keep it in registers. */
+ * functions get a pointer to this struct, so that the compiler can keep its members in
+ * registers. */
 struct line_machine {
     struct reader r;
     struct debug_row *row, *end; /* place of the next row, end of the allocated rows */
@@ -16,7 +17,7 @@ struct line_machine {
     bool descended; /* a row of this sequence has a lower address than the row before */
 };
 
-enum { BYTES_PER_ROW = 4 }; /* bytes of the program per row, about */
+enum { BYTES_PER_ROW = 4 }; /* estimate of the program's bytes per row */
 
 static inline void reset_machine(struct line_machine *m) {
     m->address = 0;
@@ -33,7 +34,8 @@ static inline void reset_machine(struct line_machine *m) {
 static inline void append_row(struct line_machine *m, bool end_sequence) {
     *m->row++ = (struct debug_row){.address = m->address,
                                    .file = m->file,
-                                   /* A line below zero counts as unknown. */
+                                   /* A line above INT32_MAX, such as one below zero, counts as
+                                    * unknown. */
                                    .line = m->line > INT32_MAX ? 0 : m->line,
                                    .column = m->column,
                                    .discriminator = m->discriminator & INT32_MAX,

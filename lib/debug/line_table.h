@@ -1,5 +1,5 @@
 /* Reads line tables of DWARF 2 to 5 (DWARF5 §6.2): the files of a unit and the rows of its program.
- * A test compares every row with libdwarf's, which takes ten times as long. */
+ * A test compares every row with libdwarf's; libdwarf takes ten times as long. */
 #ifndef STALLKIT_DEBUG_LINE_TABLE_H
 #define STALLKIT_DEBUG_LINE_TABLE_H
 
@@ -33,9 +33,9 @@ struct line_header {
 
 /* A folder or a file in a list of the header. */
 struct line_name {
-    uint64_t text;   /* offset of the file's name in its section; LINE_NO_TEXT = none */
+    uint64_t text;   /* offset of the name in line_names.section; LINE_NO_TEXT = none */
     uint64_t folder; /* number of the folder that a file is in */
-    bool used;       /* the line program uses the file, so its path must be composed */
+    bool used;       /* a row, a call or a function uses the file, so its path must be composed */
     bool composed;   /* the path was composed, if the file has a name */
 };
 #define LINE_NO_TEXT UINT64_MAX
@@ -49,7 +49,9 @@ struct line_names {
 /* The files of a unit, numbered as the rows' file register. A unit's code comes from few of the
  * listed files, so paths are composed on demand. Zero-initialised = empty. */
 struct line_files {
-    VEC(const char *) paths; /* paths of files, in an arena; NULL = none, or not composed so far */
+    /* paths of files, in an arena or borrowed from `sections`; NULL = none, or not composed so
+     * far */
+    VEC(const char *) paths;
     struct line_names folders, files;
     const struct sections *sections; /* borrowed, as comp_dir is */
     const char *comp_dir;
@@ -65,8 +67,8 @@ struct line_rows {
 /* A sequence as the line program made it. */
 struct line_sequence {
     struct debug_sequence rows;
-    bool ascends; /* addresses ascend, as they must in a sequence (§6.2.5): a binary search needs it
-                   */
+    bool ascends; /* addresses ascend, as they must in a sequence (§6.2.5): a binary search needs
+                     that */
 };
 
 struct line_sequences {
@@ -88,13 +90,12 @@ enum st line_header_read(const struct line_source *source, struct line_header *h
 
 /* Gives the full path of a file: its folder and name, made absolute with comp_dir. The path is
  * composed once, into the arena, which must be the same in each call. ST_NONE: there is no such
- * file, or it has no name. ST_ERR: out of memory, or the paths are much larger than the header
- * allows. */
+ * file, or it has no name. ST_ERR: out of memory, or the paths need more than path_budget. */
 enum st line_files_path(struct line_files *f, struct arena *arena, uint64_t number,
                         const char **path, struct err *e) BASE_MUST_USE;
 /* Composes the paths of all files marked as used. ST_ERR: paths composed before the error stay. */
 enum st line_files_compose(struct line_files *f, struct arena *arena, struct err *e) BASE_MUST_USE;
-/* Marks the file as used by a row: line_files_compose will compose its path. */
+/* Marks the file as used: line_files_compose will compose its path. */
 static inline void line_files_use(struct line_files *f, uint64_t number) {
     if (number < f->files.len) {
         f->files.data[number].used = true;
@@ -108,9 +109,9 @@ enum st line_program_run(const struct line_header *header, struct line_files *fi
                          struct line_rows *rows, struct line_sequences *sequences,
                          struct err *e) BASE_MUST_USE;
 
-/* Copies sequences that are not empty, begin in code (by is_code) and ascend to *out, whose memory
- * is used again, sorted by their first address. ST_ERR: out of memory, *out is then empty; or some
- * sequence in code does not ascend, *out then has the others. */
+/* Fills *out, whose memory is used again, with the sequences that are not empty, begin in code (by
+ * is_code) and ascend, sorted by their first address. ST_ERR: out of memory, *out is then empty; or
+ * some sequence in code does not ascend, *out then has the others. */
 enum st line_sequences_order(const struct line_sequences *sequences,
                              bool (*is_code)(const void *ctx, uint64_t address), const void *ctx,
                              struct line_order *out, struct err *e) BASE_MUST_USE;

@@ -10,7 +10,7 @@
 
 enum { WORK_FREE = 1 << 16, WORK_PER_ITEM = 32 };
 
-/* The addresses of the object file's symbols; a name with two addresses has none. */
+/* The addresses of the object file's symbols by their names. */
 struct symbol_addresses {
     struct map names; /* name -> index in addresses; SIZE_MAX = the name has several addresses */
     VEC(uint64_t) addresses;
@@ -55,7 +55,7 @@ static int by_low(const void *a, const void *b) {
 }
 
 /* Makes the spans disjoint and ascending: of those that begin at one address the longest is kept,
- * and each ends where the next one begins. */
+ * and one that reaches into the next is cut where the next begins. */
 static void part_spans(struct link_spans *l) {
     size_t kept = 0;
     if (l->len > 1) {
@@ -107,8 +107,8 @@ static bool has_size(const struct comparison *c, uint64_t address, uint64_t size
     return size <= room && room - size <= c->padding;
 }
 
-/* Appends the span of a function, if its name has one address. ST_NONE: the object file does not
- * have it, or has it with another size. */
+/* Appends the span of a function; none, with ST_OK, if its name has several addresses. ST_NONE: the
+ * object file lacks the function, or has it with another size. */
 static enum st compare_function(const struct comparison *c, const struct map_function *f,
                                 struct link_spans *out) {
     const struct map_entry *entry = map_get(&c->symbols.names, f->name, strlen(f->name));

@@ -20,7 +20,7 @@ struct link_span {
 struct link_spans {
     struct link_span *data; /* malloc'ed array; disjoint, ascending */
     size_t len;
-    uint64_t work; /* visits of spans that are still allowed for the object file */
+    uint64_t work; /* visits of spans and rows that are still allowed for the object file */
 };
 
 /* Finds the map's functions by their names among the symbols of the object file. A name with
@@ -34,14 +34,16 @@ void link_spans_release(struct link_spans *s);
 
 /* Returns the index of the first span that ends above the address; s->len: none does. */
 size_t link_spans_above(const struct link_spans *s, uint64_t address);
-/* Sets *out to the address in the linked file. False: the linked file does not have this code. */
+/* Sets *out to the address in the linked file of an address in the object file. False: the linked
+ * file does not have this code. */
 bool link_spans_address(const struct link_spans *s, uint64_t address, uint64_t *out);
 /* Appends the parts of range r that are in the linked file, at their addresses there. ST_ERR: no
  * visits are left, or out of memory. */
 enum st link_spans_range(struct link_spans *s, struct debug_range r, struct range_vec *out,
                          struct err *e) BASE_MUST_USE;
-/* Charges one visit of a span. Spans of undamaged files are visited a few times for each range and
- * sequence; damaged ones could cause a visit of all spans each time. ST_ERR: no visits are left. */
+/* Charges one visit of a span or of a row in it. Spans of undamaged files are visited a few times
+ * for each range and sequence; damaged ones could cause a visit of all spans each time. ST_ERR: no
+ * visits are left. */
 enum st link_spans_charge(struct link_spans *s, struct err *e) BASE_MUST_USE;
 /* Allows the visits for `items` more ranges and rows. */
 void link_spans_allow(struct link_spans *s, size_t items);

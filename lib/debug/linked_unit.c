@@ -36,8 +36,8 @@ static uint32_t link_file(uint32_t file, size_t count, size_t base) {
     return file < count ? (uint32_t)(base + file) : DEBUG_NO_FILE;
 }
 
-/* Moves a function to its addresses in the linked file; it may have no ranges then. `ranges` is
- * scratch memory. */
+/* Moves a function to its addresses in the linked file; a function of which nothing was linked then
+ * has no ranges. `ranges` is scratch memory. */
 static enum st link_function(struct linker *l, const struct debug_unit *part, size_t file_base,
                              struct range_vec *ranges, struct debug_function *f, struct err *e) {
     struct debug_function was = *f;
@@ -168,8 +168,8 @@ static enum st link_functions(struct linker *l, const struct debug_unit *part, s
 
 /* ---- lines ---- */
 
-/* Appends the rows of a sequence that lie in a span, and an end-of-sequence row. Rows that begin
- * below `from` do not count. */
+/* Appends the rows of a sequence that hold for addresses in a span, and an end-of-sequence row.
+ * Rows with an address below `from` are left out. */
 static enum st link_sequence(struct linker *l, const struct debug_unit *part, size_t file_base,
                              const struct debug_sequence *s, const struct link_span *span,
                              uint64_t from, struct err *e) {
@@ -181,7 +181,7 @@ static enum st link_sequence(struct linker *l, const struct debug_unit *part, si
     const struct debug_row *rows = part->rows;
     size_t count = s->last - s->first;
     size_t i = s->first + SEARCH_ABOVE(rows + s->first, count, address, low);
-    /* Begins with the row that holds at `low`, and all other rows there. */
+    /* The first row is the one that holds at `low`, or the first of several rows at `low`. */
     i -= i > s->first;
     while (i > s->first && rows[i].address == low && rows[i - 1].address == low) {
         i--;
@@ -220,7 +220,7 @@ static int by_address(const void *a, const void *b) {
     return COMPARE(*x, *y);
 }
 
-/* Fills *out with the ranges of the unit's functions, joined, and their starts. It needs
+/* Fills *out with the ranges of the unit's functions, joined, and their starts. *out needs
  * release_code in any case. */
 static enum st read_code(const struct debug_unit *part, struct functions_code *out, struct err *e) {
     for (size_t i = 0; i < part->function_count; i++) {
@@ -244,7 +244,7 @@ static void release_code(struct functions_code *c) {
 /* Appends the part of a sequence that lies in a span, cut where functions end: a sequence of an
  * object file runs on through the padding between functions. A symbol that is no function of the
  * unit, such as one in assembler, keeps its lines. A row that begins in another function is left
- * out, by the rule of lib/index (flat_unit_first_row). */
+ * out, unless the unit is in assembler, by the rule of lib/index (flat_unit_first_row). */
 static enum st link_span_lines(struct linker *l, const struct debug_unit *part, size_t file_base,
                                const struct debug_sequence *s, const struct link_span *span,
                                const struct functions_code *c, struct err *e) {
@@ -324,8 +324,8 @@ static enum st link_part(struct linker *l, const struct debug_unit *part, struct
     return st == ST_OK ? link_lines(l, part, file_base, e) : st;
 }
 
-/* Reads all units of the object file. A unit that cannot be read is left out, for which complain
- * was called. */
+/* Reads all units of the object file. A unit that cannot be read is left out; complain was called
+ * for that unit. */
 static enum st link_parts(struct linker *l, struct debug *object, struct err *e) {
     struct debug_unit part = {0}, *out = l->out;
     enum st st = ST_OK;

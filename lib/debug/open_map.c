@@ -56,8 +56,8 @@ static size_t untimed_archive(const struct map_object *o) {
     return member && o->name.time == 0 ? (size_t)(member - o->name.path) - 1 : 0;
 }
 
-/* Marks as changed all members without a time of an archive that has a changed member: the archive
- * was rebuilt, and functions of the same sizes may have other lines. */
+/* Marks as changed all members without a time of an archive that has a changed member without a
+ * time: the archive was rebuilt, and functions of the same sizes may have other lines. */
 static enum st distrust_archives(struct debug *d, struct err *e) {
     struct map changed = {0}; /* paths of archives */
     enum st st = ST_OK;

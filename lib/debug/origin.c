@@ -5,9 +5,9 @@
 
 #include "debug/debug_private.h"
 
-/* Chains of references are two or three long: inlined instance, out-of-class definition,
- * declaration. A DIE with a longer or circular chain has only its own names, so that its names do
- * not depend on which DIE was asked for first. */
+/* Real chains of references are two or three long: inlined instance, out-of-class definition,
+ * declaration. A DIE that is referred to has only its own names if its chain is circular or longer
+ * than ORIGIN_DEPTH_MAX, so that its names do not depend on which DIE was asked for first. */
 enum { ORIGIN_DEPTH_MAX = 16, ORIGIN_TOO_DEEP };
 
 /* Initial capacity of debug.origins, which doubles as needed. */
@@ -17,7 +17,7 @@ static enum st resolve_origin(struct debug *d, struct debug_file *f, struct unit
                               const struct die_attrs *a, unsigned depth, struct origin *out,
                               struct err *e);
 
-/* Copies the members that `out` lacks from `from`, the DIE that it refers to. */
+/* Copies the members that `out` lacks from `from`, the DIE to which out's DIE refers. */
 static void inherit_names(struct origin *out, const struct origin *from) {
     if (!out->name) {
         out->name = from->name;
@@ -95,7 +95,8 @@ static enum st follow_origin(struct debug *d, struct debug_file *f, struct die_r
     return st == ST_NONE ? ST_OK : st;
 }
 
-/* Adds the names of the DIE at a reference to *out, unless its chain is too deep. */
+/* Adds the names of the DIE at a reference to *out. If depth > 0 and the chain is too deep, adds
+ * nothing and sets out->depth to ORIGIN_TOO_DEEP. */
 static enum st add_reference(struct debug *d, struct debug_file *f, struct die_ref ref,
                              unsigned depth, struct origin *out, struct err *e) {
     struct origin from;
@@ -150,9 +151,10 @@ enum st origin_resolve(struct debug *d, struct debug_file *f, struct unit_entry 
 
 /* ---- files ---- */
 
-/* Limit on the folders and files listed for references, per byte of .debug_line: each takes some 50
- * bytes of memory as long as the file is open, and a real one takes more than five bytes there.
- * Tables hardly overlap, and few belong to units of several folders. */
+/* Limit on the folders and files listed for references, per byte of .debug_line of the main and the
+ * supplementary file: each takes some 50 bytes of memory as long as the struct debug is open, and a
+ * real one takes more than five bytes of .debug_line. Tables hardly overlap, and few belong to
+ * units of several folders. */
 enum { TABLE_WORK_FACTOR = 4 };
 
 static enum st list_table_files(struct debug *d, const struct debug_file *f,

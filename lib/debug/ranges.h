@@ -1,5 +1,5 @@
-/* Reads address ranges of a DIE: DW_AT_low_pc and DW_AT_high_pc, or a list in .debug_ranges (DWARF4
- * §2.17.3) or .debug_rnglists (DWARF5 §2.17.3, §7.25). */
+/* Reads lists of address ranges (DW_AT_ranges) in .debug_ranges (DWARF4 §2.17.3) or .debug_rnglists
+ * (DWARF5 §2.17.3, §7.25). */
 #ifndef STALLKIT_DEBUG_RANGES_H
 #define STALLKIT_DEBUG_RANGES_H
 

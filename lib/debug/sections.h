@@ -25,7 +25,7 @@ enum section_id {
 };
 
 struct section_bytes {
-    const uint8_t *data; /* borrowed; NULL = the file has no such section */
+    const uint8_t *data; /* borrowed; NULL = the file has no such section, or it was left out */
     size_t len;
     bool damaged; /* the file has the section, but it was left out */
     /* Offsets of fields that could not be relocated, ascending; borrowed as the bytes are. */
@@ -44,7 +44,8 @@ struct sections {
 /* Loads (inflates, relocates) the DWARF sections of a slice. A damaged section other than
  * debug_info and debug_abbrev is left out, and *damage (may be NULL) becomes the reason. So is a
  * section with a relocation that could not be applied; in debug_info and debug_line only the unit
- * or line table around it is lost. ST_NONE: there is no DWARF. The slice must outlive the bytes. */
+ * or line table around it is lost. ST_NONE: there is no .debug_info. ST_ERR: .debug_info or
+ * .debug_abbrev cannot be loaded. The slice must outlive the bytes. */
 enum st sections_load(struct sections *out, const struct object_slice *s, const char *file,
                       struct err *damage, struct err *e) BASE_MUST_USE;
 /* Inflates all DWARF sections but .debug_info, which takes as long as the others together: for a
@@ -56,15 +57,16 @@ const char *section_name(enum section_id id);
 /* Was everything in [offset, end) of the section relocated? */
 bool section_is_relocated(const struct sections *s, enum section_id id, uint64_t offset,
                           uint64_t end);
-/* Returns a reader over the whole section in the file's byte order; it is empty if the file lacks
- * the section. */
+/* Returns a reader over the whole section in the file's byte order; the reader is empty if the file
+ * lacks the section. */
 static inline struct reader section_reader(const struct sections *s, enum section_id id) {
     struct reader r = reader_init(section_name(id), s->of[id].data, s->of[id].len);
     r.big_endian = s->big_endian;
     return r;
 }
-/* Limit, in bytes, on the name of a file or folder: longer ones are damage, and would make a small
- * file cost much time. */
+/* Limit, in bytes, on the name of a file or folder, because longer ones would make a small file
+ * cost much time: section_string does not give them, and paths take only this many bytes of
+ * each. */
 enum { SECTION_STRING_MAX = 16384 };
 /* Returns the original name if text is a hidden name that the map has, else the text itself. */
 static inline const char *section_shown(const struct sections *s, const char *text) {
@@ -72,7 +74,7 @@ static inline const char *section_shown(const struct sections *s, const char *te
     return shown ? shown : text;
 }
 /* Returns the NUL-terminated string at an offset of a string section, by section_shown, borrowed;
- * NULL if it has no end or is too long. */
+ * NULL if the section has no NUL in the SECTION_STRING_MAX bytes from there. */
 const char *section_string(const struct sections *s, enum section_id id, uint64_t offset);
 /* Reads an address of 4 or 8 bytes. */
 static inline uint64_t section_address(struct reader *r, uint8_t address_size) {

@@ -120,8 +120,8 @@ static enum st open_split_file(struct debug *d, struct debug_split *s, struct er
     return st;
 }
 
-/* Finds the unit that a skeleton stands for. ST_NONE: the file has no unit with its id, or could
- * not be opened before. */
+/* Finds the unit that a skeleton stands for. ST_NONE: the file has no unit with the skeleton's id,
+ * or could not be opened before. */
 static enum st find_split_unit(struct debug *d, const struct unit_entry *skeleton,
                                struct debug_split *s, struct unit_entry **out, struct err *e) {
     size_t at;
@@ -162,8 +162,8 @@ enum st split_read(struct debug *d, struct unit_entry *skeleton, struct debug_fi
 
 /* ---- finding split units ---- */
 
-/* Makes a reader over the package's index of units. ST_NONE: there is no package, or it has no
- * index that can be read. ST_ERR: out of memory. */
+/* Makes a reader over the package's index of units. ST_NONE: there is no package, or its index is
+ * absent or cannot be read. ST_ERR: out of memory. */
 static enum st package_index(const struct debug *d, const struct object_slice *package,
                              struct reader *out, struct err *e) {
     const uint8_t *bytes;

@@ -6,8 +6,8 @@
 #include "debug/libdwarf_file.h"
 
 /* Costs in bytes: WORK_OPEN is the smallest cost of opening a unit; WORK_FREE + WORK_FACTOR times
- * the sections' size is the limit on all costs, because references between units make libdwarf open
- * the same units repeatedly. */
+ * the size of .debug_info and .debug_abbrev is the limit on all costs, because references between
+ * units make libdwarf open the same units repeatedly. */
 enum { WORK_OPEN = 1 << 8, WORK_FREE = 1 << 22, WORK_FACTOR = 64 };
 
 /* Limit on the codes of abbreviations that are not numbered in order: so few that the chains of
@@ -63,8 +63,9 @@ static enum st open_unit(struct takeover *t, const struct sections *s, const str
     return libdwarf_file_open(&t->file, &shown, e);
 }
 
-/* Appends the place and form of one attribute of libdwarf's list to t->values. ST_ERR: it is not
- * the declared attribute with the declared form, or libdwarf fails. */
+/* Appends the place and form of one attribute of libdwarf's list to t->values. ST_ERR: the
+ * attribute or its form is not the declared one (DW_FORM_indirect: any form but implicit_const),
+ * libdwarf fails, or out of memory. */
 static enum st place_value(struct takeover *t, Dwarf_Die die, Dwarf_Attribute attr,
                            const struct abbrev_spec *spec, struct err *e) {
     Dwarf_Error why = NULL;

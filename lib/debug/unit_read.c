@@ -44,8 +44,8 @@ struct unit_build {
 
 /* ---- line table ---- */
 
-/* Limit on the bytes of line tables read for all units together, in sizes of .debug_line: units
- * hardly ever share a table. */
+/* Limit on debug.line_work, for all units together, in sizes of .debug_line: units hardly ever
+ * share a table. */
 enum { LINE_WORK_FACTOR = 16 };
 
 static enum st check_line_work(const struct debug *d, struct err *e) {
@@ -94,9 +94,9 @@ static enum st read_lines(struct unit_build *b, struct err *e) {
 
 /* ---- limits on the cost of names ---- */
 
-/* Limit on the bytes of names per byte of a unit: all its functions may share one long name, which
- * callers read again for each, and all files of another unit a long path, which is copied for each.
- */
+/* Limit on the bytes of names: NAME_BYTES_FREE + NAME_BYTES_PER_BYTE for each byte of a unit. All
+ * its functions may share one long name, which callers read again for each, and all files of
+ * another unit a long path, which is copied for each. */
 enum { NAME_BYTES_FREE = 1 << 20, NAME_BYTES_PER_BYTE = 64 };
 
 static enum st charge_unit(struct unit_build *b, size_t bytes, struct err *e) {
@@ -111,7 +111,7 @@ static enum st charge_unit(struct unit_build *b, size_t bytes, struct err *e) {
 /* ---- files ---- */
 
 /* Sets *number to the number of another unit's path, which is appended once after this unit's
- * paths; leaves it alone if there is no such path. */
+ * paths; leaves *number unchanged if there is no such path. */
 static enum st find_other_file(struct unit_build *b, const struct origin *o, uint32_t *number,
                                struct err *e) {
     const struct other_table *t = o->decl_unit->others;
@@ -159,7 +159,8 @@ static enum st charge_names(struct unit_build *b, const struct die_attrs *a, str
                        e);
 }
 
-/* Sets all members of *f but ranges and children, which stay empty until the tree is laid out. */
+/* Sets all members of *f but `ranges`, the children and `reach`, which stay empty until the tree is
+ * laid out. */
 static enum st describe_function(struct unit_build *b, const struct die_attrs *a, uint64_t entry,
                                  size_t range_count, struct debug_function *f, struct err *e) {
     struct origin o;
@@ -519,7 +520,8 @@ static void end_unit(struct unit_build *b) {
     out->sequence_cap = b->sequences.cap;
 }
 
-/* Reports damage and returns ST_OK: only the DIEs after it are lost. ST_ERR: out of memory. */
+/* Reports damage and returns ST_OK: only what could not be read (the split unit, rows, paths, or
+ * the DIEs after the damage) is lost. ST_ERR: out of memory. */
 static enum st survive_damage(struct unit_build *b, enum st st, struct err *why) {
     if (st == ST_ERR && why->code != ERR_NOMEM) {
         debug_blame(b->d, b->u, why);
@@ -529,8 +531,8 @@ static enum st survive_damage(struct unit_build *b, enum st st, struct err *why)
     return st;
 }
 
-/* Finds the unit whose DIEs are walked: the unit itself, or its split unit. Sets the base of its
- * range lists, and the limit on its names. */
+/* Finds the unit whose DIEs are walked: the unit itself, or its split unit. Sets b->base and
+ * b->name_budget for that unit. */
 static enum st find_dies(struct unit_build *b, struct err *e) {
     b->file = &b->d->main;
     b->dies = b->u;

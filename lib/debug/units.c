@@ -32,7 +32,7 @@ enum st units_add_ranges(struct debug *d, size_t unit, const struct range_vec *r
 static int by_claim(const void *a, const void *b) {
     const struct unit_range *x = a, *y = b;
     int order = COMPARE(x->low, y->low);
-    /* The narrower range sorts last, where a search looks first. */
+    /* Of ranges with one start the narrowest sorts last, where a search looks first. */
     order = order ? order : COMPARE(y->high, x->high);
     /* GNU ld makes the claims of units that had a discarded copy of a function point to the kept
      * copy, which is that of the first unit: so the first unit sorts last. */
@@ -90,7 +90,8 @@ static enum st push_unit(struct debug_file *f, const struct unit_entry *u, struc
     return ST_OK;
 }
 
-/* Adds the ranges of the unit's own DIE; damaged ones are reported and left out. */
+/* Adds the ranges of the unit's own DIE; if they are damaged, this is reported and all are left
+ * out. */
 static enum st add_die_ranges(struct debug *d, size_t unit, const struct die_attrs *attrs,
                               struct err *e) {
     struct unit_entry *u = debug_code_unit(d, unit);
@@ -196,7 +197,7 @@ static enum st add_arange(void *ctx, uint64_t unit_offset, struct debug_range r,
     uint32_t unit = t->public_index[u - d->main.units];
     if (unit == UINT32_MAX || (u->ranged && !u->one_range) ||
         (u->one_range && r.low >= u->low && r.high <= u->high)) {
-        return ST_OK; /* the unit's DIE covers this range */
+        return ST_OK; /* the unit's DIE covers this range, or the unit is not in code_units */
     }
     return units_add_range(d, unit, r, e);
 }

@@ -1,5 +1,5 @@
 /* Shows the changes between two sets of stacks: as marks for the picture of their union, as text,
- * and against limits. Every function takes a stack_pair. Not thread safe. */
+ * and against limits. The two sets are a stack_pair. Not thread safe. */
 #ifndef STALLKIT_FLAME_DIFF_H
 #define STALLKIT_FLAME_DIFF_H
 
@@ -25,9 +25,9 @@ void diff_marks_init(struct diff_marks *m, const struct stack_pair *pair, const 
 
 /* ---- text ---- */
 
-/* Writes the `most` largest changes of functions' self weights as a table in GitHub's Markdown, the
- * largest first, equal ones by name. A frame's function is its text without the mark of inlining.
- * Write errors stick to the sink; ST_ERR: ERR_NOMEM. */
+/* Writes the largest changes of functions' self weights, at most `most` and none of 0, as a table
+ * in GitHub's Markdown, the largest first, equal ones by name. A frame's function is its text
+ * without the mark of inlining. Write errors stick to the sink; ST_ERR: ERR_NOMEM. */
 struct diff_text {
     const char *title; /* NULL = "Flame graph" */
     const char *unit;
@@ -44,7 +44,7 @@ enum st diff_folded(const struct stack_pair *pair, struct sink *out, struct err 
 
 enum diff_limit_kind {
     DIFF_PERCENT, /* of the base weight: +5% */
-    DIFF_POINTS,  /* points of the share of all weights: +2pp */
+    DIFF_POINTS,  /* percentage points of the share of all weights: +2pp */
     DIFF_WEIGHT   /* a difference in the unit of the weights: +200 */
 };
 
@@ -62,8 +62,9 @@ struct diff_limit {
 enum st diff_limit_parse(struct diff_limit *l, const char *text, struct err *e) BASE_MUST_USE;
 void diff_limit_release(struct diff_limit *l);
 
-/* Adds up on both sides the weights of the stacks with a matching frame, each stack once. ST_ERR:
- * ERR_LIMIT if the expression takes too long on a frame's text, ERR_NOMEM. */
+/* Sets sums[side], for both sides, to the sum of the weights of the stacks with a matching frame,
+ * each stack once. ST_ERR: ERR_LIMIT if the expression takes too long on a frame's text,
+ * ERR_NOMEM. */
 enum st diff_limit_measure(const struct diff_limit *l, const struct stack_pair *pair,
                            uint64_t sums[STACK_SIDES], struct err *e) BASE_MUST_USE;
 /* Do these sums exceed the limit? */

@@ -213,7 +213,7 @@ static enum st count_votes(struct fold *f, const struct dump *d, uint64_t *sum, 
 }
 
 /* Returns the stack that the dump is about: for a dump about threads, the stack of the thread that
- * worked most. NULL: the dump has none. */
+ * worked most, if any worked; else that of dump_heaviest. NULL: the dump has none. */
 static const struct dump_stack *subject_of(const struct fold *f, const struct dump *d) {
     const struct dump_vote *best = NULL;
     for (size_t i = 0; dump_is_about_threads(d) && i < f->votes.len; i++) {
@@ -333,8 +333,8 @@ static enum st fold_add_other_threads(struct fold *f, struct fold_target *a, uin
     return ST_OK;
 }
 
-/* Checks that the sums will still fit 63 bits with this dump, which pprof and other readers take.
- * ST_ERR: ERR_LIMIT. */
+/* Checks that the sums will still fit 63 bits with this dump, because pprof and other readers take
+ * no larger ones. ST_ERR: ERR_LIMIT. */
 static enum st fold_check_sums(const struct fold *f, const struct dump *d,
                                const struct fold_weights *w, struct err *e) {
     const struct stack_tree *t = f->options.weight == FOLD_USERS ? &f->by_user : f->tree;

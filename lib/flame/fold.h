@@ -27,11 +27,11 @@
 
 enum fold_weight {
     FOLD_MS,      /* stalled milliseconds */
-    FOLD_SAMPLES, /* number of samples; a dump without samples counts as one */
-    FOLD_STALLS,  /* number of stalls; each counts at the heaviest stack of its first dump */
+    FOLD_SAMPLES, /* number of samples; a dump without samples, or about threads, counts as one */
+    FOLD_STALLS,  /* number of stalls; each counts at the stack that its first dump is about */
     FOLD_USERS    /* users; each is split among the stacks of the user's stalls, by milliseconds. A
-                     dump without a user belongs to a user of its stall, or of its own if it has no
-                     stall id. Not for ordered trees */
+                     dump without a user belongs to a user of its stall or, without a stall id, of
+                     its own dump id; all dumps without these are one user. Not for ordered trees */
 };
 /* Returns the weight's name: "ms", "samples", "stalls", "users". */
 const char *fold_weight_text(enum fold_weight w);
@@ -42,7 +42,7 @@ struct fold_options {
     bool modules;     /* frames are named IMAGE`FUNCTION */
     bool lines;       /* frames are named FUNCTION (FILE:LINE), where these are known */
     bool all_threads; /* other threads' stacks are added, each weighing as much as the dump's main
-                         thread */
+                         thread, but 1 with FOLD_SAMPLES */
     bool by_thread;   /* the thread's name is a frame below its stacks */
 };
 
@@ -57,7 +57,7 @@ struct fold_stats {
     uint64_t threads; /* stacks of other threads that were added */
 };
 
-/* A continuation above a stack: a frame `mark` and another stack above it. */
+/* A continuation above a stack: a frame `mark`, and another stack above that frame. */
 struct fold_link {
     const char *mark;
     const struct dump_stack *stack; /* of the same dump; NULL = none */
@@ -92,9 +92,9 @@ struct fold {
 };
 
 /* Adds a dump of any kind, symbolicated or not; the caller decides which dumps count. An unresolved
- * frame is IMAGE+0xOFFSET (with the function's start if that is known), or 0xADDRESS without an
- * image. Inlined functions are frames of their own, marked _[i]. ST_ERR: ERR_LIMIT if counts pass
- * 63 bits (nothing was added), ERR_NOMEM. */
+ * frame is IMAGE+0xOFFSET, with the offset of the function's start if that is known, else of the
+ * address, or 0xADDRESS without an image. Inlined functions are frames of their own, marked _[i].
+ * ST_ERR: ERR_LIMIT if counts pass 63 bits (nothing was added), ERR_NOMEM. */
 enum st fold_add(struct fold *f, const struct dump *d, const struct fold_share *share,
                  struct err *e) BASE_MUST_USE;
 /* Adds the stacks whose weights depend on all dumps to the tree: those of FOLD_USERS, and those of

@@ -24,9 +24,10 @@ struct fold_stalls {
 };
 
 /* Offers a dump: the seq-th of the stall of this number, with these stacks (in the form of
- * fold_first). The stacks are copied if the dump is the first of those offered; among dumps of the
- * same seq it is the one whose stacks sort first, so the order of offers does not matter. *added:
- * no dump of this stall was offered before. ST_ERR: ERR_NOMEM. */
+ * fold_first). A stall's first dump is the one of the lowest seq and, among dumps of that seq, the
+ * one whose stacks sort first, so the order of offers does not matter; the stacks are copied if the
+ * dump is the first of those offered so far. *added: no dump of this stall was offered before.
+ * ST_ERR: ERR_NOMEM. */
 enum st fold_stalls_offer(struct fold_stalls *s, uint64_t stall, int64_t seq,
                           const struct strbuf *stacks, bool *added, struct err *e) BASE_MUST_USE;
 /* Adds the stacks of each stall's first dump to the tree, with weight 1. Errors are those of

@@ -38,16 +38,17 @@ static inline bool bcsymbolmap_is_hidden(const char *name) {
 /* Do the bytes contain "__hidden#", the beginning of a hidden name, anywhere? */
 bool bcsymbolmap_occurs(const void *bytes, size_t len);
 /* Returns the original name for a hidden `name`, without the \1 that marks a name which clang's
- * linker step must keep; it lives as long as the map. NULL: `name` is not of the form
- * "__hidden#LINE_", or the map has no such line or an empty one. */
+ * linker step must keep; the returned name lives as long as the map. NULL: `name` is not of the
+ * form "__hidden#LINE_" or "___hidden#LINE_", or the map has no such line or an empty one. */
 const char *bcsymbolmap_text(const struct bcsymbolmap *m, const char *name);
 /* Returns the map's whole text, version line and names, with NULs in place of line ends, for a
- * fingerprint; it lives as long as the map. */
+ * fingerprint; the text lives as long as the map. */
 const uint8_t *bcsymbolmap_bytes(const struct bcsymbolmap *m, size_t *len);
 
 /* Reads DBGOriginalUUID from <UUID>.plist in a dSYM's Resources: the UUID that an app had before
- * its bitcode was compiled again, which is also its map's file name. ST_NONE: the plist has none,
- * or it is no UUID. ST_ERR: it is a binary property list, which is not read (ERR_UNREAD). */
+ * its bitcode was compiled again, which is also its map's file name. ST_NONE: the plist has no
+ * DBGOriginalUUID, or its value is no UUID. ST_ERR: the plist is a binary property list, which is
+ * not read (ERR_UNREAD). */
 enum st bcsymbolmap_original_uuid(const void *plist, size_t len, struct image_id *out,
                                   struct err *e) BASE_MUST_USE;
 

@@ -46,8 +46,8 @@ typedef enum st (*dyld_cache_read)(void *ctx, const char *path, struct filemap *
 bool dyld_cache_is(const uint8_t *head, size_t len);
 
 /* Opens the cache whose first file is at path, and the other files of the cache beside it. ST_NONE:
- * no such file, or it is no cache. ST_ERR: the first file is damaged or cannot be read, or path is
- * a sub-cache or a file of symbols (ERR_UNSUPPORTED). complain may be NULL. */
+ * no such file, or the file is no cache. ST_ERR: the first file is damaged or cannot be read, or
+ * path is a sub-cache or a file of symbols (ERR_UNSUPPORTED). complain may be NULL. */
 enum st dyld_cache_open(struct dyld_cache **out, const char *path, dyld_cache_complain complain,
                         void *ctx, struct err *e) BASE_MUST_USE;
 /* Opens a cache whose files come from `read`, which is called only during this call, with `path`
@@ -64,12 +64,12 @@ size_t dyld_cache_image_count(const struct dyld_cache *c);
 /* Returns image i, in the order of the cache's list; NULL if i is not below the count. */
 const struct dyld_cache_image *dyld_cache_image(const struct dyld_cache *c, size_t i);
 
-/* Makes an object file of an image's symbols: Mach-O without code, like a dSYM, with base 0. Its
- * names are those of the symbol table, of the trie of exports and of the local symbols; a symbol
- * named "<redacted>" only starts a function. The bytes of a library's object file are the same for
- * every cache that has the same symbols for it, at whatever address the library is. The caller
- * closes *out, which may outlive the cache. ST_ERR: the image's tables are damaged, or memory ran
- * out. Never ST_NONE. */
+/* Makes an object file of the symbols of image i, which must be below dyld_cache_image_count:
+ * Mach-O without code, like a dSYM, with base 0. Its names are those of the symbol table, of the
+ * trie of exports and of the local symbols; a symbol named "<redacted>" only starts a function. The
+ * bytes of a library's object file are the same for every cache that has the same symbols for it,
+ * at whatever address the library is. The caller closes *out, which may outlive the cache. ST_ERR:
+ * the image's tables are damaged, or memory ran out. Never ST_NONE. */
 enum st dyld_cache_open_image(const struct dyld_cache *c, size_t i, struct object **out,
                               struct err *e) BASE_MUST_USE;
 

@@ -79,7 +79,8 @@ enum st cache_records(const struct cache_file *f, uint64_t offset, uint64_t coun
     return ST_OK;
 }
 
-/* Returns a reader at a member of a file's header; it is empty if the header lacks the member. */
+/* Returns a reader at a member of a file's header; the reader is empty or failed if the header
+ * lacks the member. */
 static struct reader header_at(const struct cache_file *f, uint32_t member) {
     size_t size = f->header_size < f->map.size ? f->header_size : f->map.size;
     struct reader r = reader_init(f->path, f->map.data, size);
@@ -92,8 +93,8 @@ static uint32_t header_u32(const struct cache_file *f, uint32_t member) {
     return reader_u32(&r);
 }
 
-/* Returns the UUID at a member of a file's header; NULL if the header lacks it or it is all zeros.
- */
+/* Returns the UUID at a member of a file's header; NULL if the header lacks the member, or the UUID
+ * is all zeros. */
 static const uint8_t *header_uuid(const struct cache_file *f, uint32_t member) {
     static const uint8_t none[DYLD_UUID_SIZE];
     struct reader r = header_at(f, member);

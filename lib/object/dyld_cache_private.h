@@ -51,7 +51,7 @@ struct dyld_cache {
     VEC(struct cache_file) files;        /* the cache's first file, then sub-caches and symbols */
     VEC(struct cache_mapping) mappings;  /* sorted by address */
     VEC(struct dyld_cache_image) images; /* in the order of the cache's list */
-    uint64_t base;                       /* address of the first mapping */
+    uint64_t base;                       /* address of the first file's first mapping */
     struct cache_locals locals;
     /* bytes that paths and tables of images may still take: images share none */
     uint64_t table_bytes;
@@ -83,8 +83,8 @@ enum st cache_bytes_at(const struct dyld_cache *c, uint64_t address, struct read
 size_t cache_local_ranges(const struct dyld_cache *c, uint64_t address, size_t *count);
 
 /* Opens the Mach-O header at an address as an object file whose tables macho_read_symbols and the
- * like read from segment __LINKEDIT elsewhere in the cache. ST_ERR: no header is there, it is
- * damaged, no file has its tables, or out of memory. The object must not outlive the cache. */
+ * like read from segment __LINKEDIT elsewhere in the cache. ST_ERR: no header is there, the header
+ * is damaged, no file has its tables, or out of memory. The object must not outlive the cache. */
 enum st cache_header_open(const struct dyld_cache *c, const char *name, uint64_t address,
                           struct object **out, struct err *e);
 

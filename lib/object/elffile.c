@@ -1,9 +1,8 @@
 /* Reads ELF headers through libelf: sections, program headers, build-id.
  *
- * libelf gets our mapped bytes (elf_memory) and only decodes and checks headers; it decodes notes
- * and symbol tables, too; the contents of other sections are read from our own bytes,
- * range-checked, which needs no lock. libelf's handle is not thread safe: after opening it is used
- * under the object's lock. */
+ * libelf gets our mapped bytes (elf_memory) and decodes and checks headers, notes and symbol
+ * tables. The contents of other sections are read from our own bytes, range-checked, which needs no
+ * lock. libelf's handle is not thread safe: after opening it is used under the object's lock. */
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
@@ -135,7 +134,8 @@ static enum st read_sections(struct object_slice *s, struct err *e) {
 /* ---- program headers ---- */
 
 /* Sets the base to the lowest PT_LOAD's address, truncated to a page (stallkit-design(7), ADDRESS
- * RULES, 1), and text_end. A file without program headers (dwz's common file) has base 0. */
+ * RULES, 1), and text_end to the highest end of an executable PT_LOAD. A file without program
+ * headers (dwz's common file) has base 0. */
 static enum st read_segments(struct object_slice *s, struct err *e) {
     struct object *o = s->object;
     size_t count;

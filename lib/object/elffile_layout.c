@@ -40,7 +40,8 @@ static bool has_addresses(const struct object_slice *s) {
     return false;
 }
 
-/* Puts a section at the next free address that its alignment allows, and moves *next past it. */
+/* Puts a section at the next free address that its alignment allows, and moves *next past it. An
+ * alignment that is no power of two, or above ALIGNMENT_MAX, counts as 1. */
 static enum st place_section(const struct object_slice *s, struct section *sec, uint64_t *next,
                              struct err *e) {
     uint64_t to = sec->alignment;

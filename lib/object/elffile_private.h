@@ -16,8 +16,8 @@ bool elffile_lacked_memory(void);
 enum st elffile_error(const struct object *o, const char *what, struct err *e);
 
 /* Is it the name of a mapping symbol (ARM ELF ABI: AAELF32 §5.5.5, AAELF64 §5.7.1; RISC-V psABI)?
- * These are $a, $d, $t and $x, with a suffix or an instruction set appended; they mark the kind of
- * the bytes and name nothing. */
+ * These are $a, $d, $t and $x, alone or with a suffix or an instruction set appended; they mark the
+ * kind of the bytes and name nothing. */
 bool elffile_is_mapping_symbol(const char *name);
 /* Is the symbol type one that can name code: STT_FUNC, STT_GNU_IFUNC or STT_NOTYPE? */
 bool elffile_is_code_type(unsigned type);
@@ -34,8 +34,9 @@ enum st elffile_supplement_id(const struct object_slice *s, struct image_id *id,
  * The slice's sections must have been read before. ST_ERR: out of memory. Never ST_NONE. */
 enum st elffile_refine_arm(struct object_slice *s, struct err *e);
 
-/* Gives the sections of an unlinked file addresses if they have none, sets base and text_end, and
- * finds out which sections have relocations. The slice's sections must have been read before. */
+/* Gives the sections of an unlinked file addresses if they have none, sets base and text_end, joins
+ * debug sections of one name, and finds out which sections have relocations. The slice's sections
+ * must have been read before. */
 enum st elffile_lay_out(struct object_slice *s, struct err *e);
 enum { ELFFILE_CREL = 0x40000014 }; /* SHT_CREL, a packed form of relocations, newer than elf.h */
 bool elffile_is_relocation_table(const struct section *sec);

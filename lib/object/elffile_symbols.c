@@ -123,9 +123,9 @@ static enum st read_tables_of_type(const struct object_slice *s, uint32_t type, 
     return ST_OK;
 }
 
-/* Opens the xz-compressed ELF file in .gnu_debugdata as s->cache->mini: it holds symbols of
- * functions that .dynsym lacks (GDB manual, "MiniDebugInfo"), and the sections of this file without
- * their bytes. ST_NONE: no such section. */
+/* Opens the xz-compressed ELF file in .gnu_debugdata as s->cache->mini: that file has symbols of
+ * functions that .dynsym lacks (GDB manual, "MiniDebugInfo"), and headers of the sections of s
+ * without their bytes. ST_NONE: no such section. */
 static enum st open_mini(const struct object_slice *s, struct err *e) {
     struct object *o = s->object;
     const struct section *sec = section_by_name(s, "gnu_debugdata");

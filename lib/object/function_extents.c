@@ -316,7 +316,7 @@ static enum st part_linkage_tables(const struct object_slice *s, extent_vec *v,
 }
 
 /* Makes the extents disjoint and ascending, each inside a section with code: one without an end
- * reaches up to the next one or to the section's end. */
+ * reaches up to the next one or to the section's end, whichever is first. */
 static void settle_extents(extent_vec *v, const code_vec *code) {
     sort_unless_sorted(v->data, v->len, sizeof *v->data, by_start);
     size_t kept = 0;

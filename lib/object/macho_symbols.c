@@ -48,8 +48,9 @@ static struct nlist_entry macho_read_entry(struct reader *r, bool is_64) {
     return n;
 }
 
-/* Is it a label that the assembler or the linker made, and no function's name? Darwin's assembler
- * drops `L…`, `l…` may survive into an object, `ltmpN` stands at the start of a section. */
+/* Is the name a label that the assembler or the linker made, and no function's name? Darwin's
+ * assembler drops `L…`, `l_…` may survive into an object, `ltmpN` stands at the start of a
+ * section. */
 static bool is_private_label(const char *name) {
     if (name[0] == 'L' || (name[0] == 'l' && name[1] == '_')) {
         return true;

@@ -61,22 +61,23 @@ bool object_slice_is_arm32(const struct object_slice *s);
 /* Returns the file's own base: vmaddr of __TEXT, or the lowest PT_LOAD page-truncated, or of an
  * unlinked file the lowest address of its code (stallkit-design(7), ADDRESS RULES, 1). */
 uint64_t object_slice_base(const struct object_slice *s);
-/* Returns the first address past the text segment, the last executable PT_LOAD or the last section
- * with code: an address at or beyond it is no code. */
+/* Returns the first address above all code, which is above __TEXT and all sections with code
+ * (Mach-O), the executable PT_LOADs (linked ELF) or the sections with code (unlinked ELF): an
+ * address at or above it is no code. */
 uint64_t object_slice_text_end(const struct object_slice *s);
 
-/* Is the slice an ELF file that is not linked (.o, .ko), in which each section counts addresses
- * from 0? Its file addresses are then assigned here: code begins at the base, in the layout of
- * Linux's module loader (kernel/module/main.c, layout_sections), so that an offset in the code of a
- * loaded module is the same offset from the base. object_section_info tells where each section is.
- */
+/* Is the slice an ELF file with code that is not linked (.o, .ko), in which each section counts
+ * addresses from 0? Its file addresses are then assigned here: code begins at the base, in the
+ * layout of Linux's module loader (kernel/module/main.c, layout_sections), so that an offset in the
+ * code of a loaded module is the same offset from the base. object_section_info tells where each
+ * section is. */
 bool object_has_section_offsets(const struct object_slice *s);
 
-/* Finds a section by its DWARF name without dots or underscores ("debug_info", "debug_line_str",
- * "eh_frame", "text"). *bytes are inflated if compressed (SHF_COMPRESSED zlib and zstd, .zdebug_*,
- * __zdebug_*), relocated if the file is not linked (but not code), and live as long as the object;
- * *address (may be NULL) is the section's. ST_NONE: no such section, or it has no bytes in this
- * file. */
+/* Finds a section by its name without the dot or underscores in front ("debug_info",
+ * "debug_line_str", "eh_frame", "text"). *bytes are inflated if compressed (SHF_COMPRESSED zlib and
+ * zstd, .zdebug_*, __zdebug_*), relocated if the file is not linked (but not code), and live as
+ * long as the object; *address (may be NULL) is the section's. ST_NONE: no such section, or it has
+ * no bytes in this file. */
 enum st object_section(const struct object_slice *s, const char *name, const uint8_t **bytes,
                        size_t *len, uint64_t *address, struct err *e) BASE_MUST_USE;
 /* Gives the relocations that could not be applied to a section which object_section returned: their
@@ -92,8 +93,8 @@ bool object_has_dwarf(const struct object_slice *s);
 bool object_has_symbols(const struct object_slice *s);
 
 /* Does the slice have names that Apple's bitcode compiler hid ("__hidden#12_")? Only the beginning
- * of its strings is searched: all files of a build have such names, or none. ST_NONE: it has none,
- * or its strings cannot be read. ST_ERR: out of memory. */
+ * of its strings is searched: all files of a build have such names, or none. ST_NONE: the slice has
+ * none, or its strings cannot be read. ST_ERR: out of memory. */
 enum st object_hides_names(const struct object_slice *s, struct err *e) BASE_MUST_USE;
 /* Gives the slice a map of its hidden names, which it takes over; to be called before symbols or
  * DWARF are read. If the slice has a map, the new one is only closed. */
@@ -118,15 +119,15 @@ struct object_symbol {
  * equally large ones a global one, then the last in the file (llvm-symbolizer's choice). Built once
  * and kept. Mach-O: N_SECT symbols in sections with instructions, no stabs (but the sizes in N_FUN
  * stabs are used), no private labels; ELF: STT_FUNC / GNU_IFUNC / untyped code symbols of symtab,
- * else dynsym, no mapping symbols, no untyped labels inside a sized function. An ELF function of
- * known size may contain the next symbol: the symbol of an address is the last one that starts at
- * or before it, if it reaches that far. A symbol whose record is damaged is left out. ST_NONE: no
- * symbol. */
+ * else of dynsym and .gnu_debugdata, no mapping symbols, no labels without type and size inside a
+ * sized function. An ELF function of known size may contain the next symbol: the symbol of an
+ * address is the last one that starts at or before it, if it reaches that far. A symbol whose
+ * record is damaged is left out. ST_NONE: no symbol. */
 enum st object_symbols(const struct object_slice *s, const struct object_symbol **out,
                        size_t *count, struct err *e) BASE_MUST_USE;
-/* Longest name, in bytes, that is taken from a symbol; symbols may share the bytes of their names,
- * so that a small file spells many long ones. Code that copies or compares names checks their
- * length. */
+/* Longest name, in bytes without the NUL, that is taken from a symbol by code that copies or
+ * compares names, which checks the length: object_symbols gives longer ones, too. Symbols may share
+ * the bytes of their names, so that a small file spells many long ones. */
 enum { OBJECT_NAME_MAX = 1 << 16 };
 
 /* Another name of a symbol of object_symbols. */
@@ -135,9 +136,9 @@ struct object_alias {
     const char *name; /* name as in the file, like object_symbol.name */
 };
 /* Gives the names that object_symbols left out because another symbol begins at the same address,
- * sorted by address and name, but for long ones: of at most OBJECT_NAME_MAX bytes, and all together
- * of about four times the slice's bytes plus 4 MiB. Builds the symbols if need be. ST_NONE: there
- * are none. */
+ * sorted by address and name. Names of more than OBJECT_NAME_MAX bytes are left out, and so are the
+ * further ones as soon as all together have four times the slice's bytes plus 4 MiB. Builds the
+ * symbols if need be. ST_NONE: there are none. */
 enum st object_aliases(const struct object_slice *s, const struct object_alias **out, size_t *count,
                        struct err *e) BASE_MUST_USE;
 /* Gives the function starts (LC_FUNCTION_STARTS): ascending file addresses with Thumb bits cleared,
@@ -151,9 +152,9 @@ struct object_extent {
 /* Gives the extents of the slice's functions, named or not. ELF: the entries of .eh_frame, where
  * the cold part of a function has an entry of its own, and so has each entry of a procedure linkage
  * table (x86; elsewhere these have none); Mach-O: LC_FUNCTION_STARTS, a function ends where the
- * next one starts. Ascending, disjoint, inside of sections with code; built once and kept. A
- * damaged table costs only what is after the damage. ST_NONE: the slice has none. ST_ERR: out of
- * memory. */
+ * next one starts, or at the end of its section. Ascending, disjoint, inside of sections with code;
+ * built once and kept. A damaged table costs only what is after the damage. ST_NONE: the slice has
+ * none. ST_ERR: out of memory. */
 enum st object_function_extents(const struct object_slice *s, const struct object_extent **out,
                                 size_t *count, struct err *e) BASE_MUST_USE;
 

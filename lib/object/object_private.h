@@ -18,9 +18,9 @@
 #include "object/relocate.h"
 
 /* Caps. A section inflates to at most OBJECT_INFLATE_RATIO times its compressed size (debug
- * information compresses 2 to 12 times, an empty table of ranges some 200), unless it is small; all
- * sections of a file together to at most OBJECT_INFLATE_TOTAL_RATIO times the file, plus a floor.
- */
+ * information compresses 2 to 12 times, an empty table of ranges some 200) or OBJECT_INFLATE_SMALL
+ * bytes, whichever is more; all sections of a file together to at most OBJECT_INFLATE_TOTAL_RATIO
+ * times the file plus OBJECT_INFLATE_TOTAL_FLOOR bytes. */
 enum {
     OBJECT_INFLATE_RATIO = 256,
     OBJECT_INFLATE_SMALL = 16 << 20,
@@ -49,9 +49,9 @@ struct section_made {
 struct section {
     char segment[17];
     const char *name;       /* as in the file; in the object's arena or its bytes */
-    const char *canonical;  /* without dots, underscores and z: "debug_info" */
-    uint64_t address, size; /* address: in memory; size: bytes in the file, those of the packed
-                               form if the section is packed */
+    const char *canonical;  /* without the dot, underscores or z in front: "debug_info" */
+    uint64_t address, size; /* address: in memory; size: in bytes, of the packed form if the section
+                               is packed */
     uint64_t offset;        /* offset of the section's bytes from the start of the slice */
     bool code, has_bytes;
     bool loaded; /* ELF: SHF_ALLOC, so it lies in memory when loaded */
@@ -59,19 +59,16 @@ struct section {
     enum section_packing packing;
     uint32_t type, link, info; /* ELF: sh_type, sh_link, sh_info */
     uint64_t alignment;        /* ELF: sh_addralign */
-    uint64_t entry_size; /* ELF, not linked: 1 + the number of another section, 0 = none. For a
-                            section: its first table of relocations. For a table of relocations: the
-                            next table for the same section. For a symbol table: its table of wide
-                            section indexes. */
-    /* ELF, not linked: 1 + the number of another section, 0 = none. Of a section it is its first
-     * table of relocations, of such a table the next one for the same section, of a symbol table
-     * its table of wide section indexes. */
+    uint64_t entry_size;       /* ELF: sh_entsize */
+    /* ELF, not linked: 1 + the number of another section, 0 = none. In a section: its first table
+     * of relocations. In a table of relocations: the next table for the same section. In a symbol
+     * table: its table of wide section indexes. */
     uint32_t next_table;
     uint32_t relocation_offset, relocation_count; /* Mach-O */
     struct section_made *made; /* in the arena; NULL = the contents are the file's bytes */
 };
 
-/* A table that is built at first use under the object's lock. */
+/* A table that is built at first use, and read and set under the object's lock. */
 struct lazy_table {
     bool built;
     enum st st;
@@ -161,8 +158,8 @@ bool macho_is_thin(const uint8_t *bytes, size_t len);
 bool macho_is_universal(const uint8_t *bytes, size_t len);
 enum st macho_open(struct object *o, struct err *e);
 enum st macho_open_universal(struct object *o, struct err *e);
-/* Reads the headers of a thin Mach-O at [s->bytes, s->size) into s; s->object, bytes, size, origin
- * are set. */
+/* Reads the headers of a thin Mach-O of s->size bytes at s->bytes into s; s->object, bytes, size,
+ * origin are set. */
 enum st macho_read_slice(struct object_slice *s, struct err *e);
 /* Writes the name of a CPU type and subtype of mach/machine.h, "cpu-TYPE-SUBTYPE" if it has none.
  */
@@ -197,7 +194,8 @@ enum st elffile_relocate(const struct object_slice *s, const struct section *tar
                          struct relocating *r, struct err *e);
 enum st macho_relocate(const struct object_slice *s, const struct section *target,
                        struct relocating *r, struct err *e);
-/* Has a section relocations that change its bytes? Most sections of Mach-O files have none. */
+/* Has a section relocations that change its bytes? True also if the relocations lie past the end of
+ * the file. Most sections of Mach-O files have none. */
 bool macho_has_relocations(const struct object_slice *s, const struct section *target);
 
 /* ---- symbols ---- */
@@ -216,10 +214,11 @@ typedef VEC(struct raw_symbol) raw_symbols;
 /* The names of a string table, of which only terminated ones are handed out as C strings. */
 struct string_table {
     const char *bytes;
-    size_t usable; /* offsets below this one are followed by a NUL */
+    size_t usable; /* a name that begins below this offset has a NUL at its end */
 };
 struct string_table string_table_init(const uint8_t *bytes, size_t len);
-/* Returns the name at an offset; NULL if the offset lies outside. */
+/* Returns the name at an offset; NULL if the offset lies outside, or the name has no NUL at its
+ * end. */
 const char *string_table_get(const struct string_table *t, uint64_t offset);
 
 /* Append the code symbols of a slice to *out; the caller holds the object's lock. A damaged symbol
@@ -241,7 +240,8 @@ enum st macho_table_part(const struct object_slice *s, uint64_t offset, uint64_t
                          const char *what, struct reader *out, struct err *e);
 /* Returns a linker's name without the underscore that C puts in front. */
 const char *macho_plain_name(const char *name);
-/* Does the beginning of the strings of symbols or of DWARF have a hidden name? */
+/* Does the beginning of the strings of symbols or of DWARF have a hidden name? ST_NONE: it does
+ * not. ST_ERR: out of memory. */
 enum st macho_hides_names(const struct object_slice *s, struct err *e);
 
 #endif

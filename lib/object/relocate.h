@@ -47,7 +47,7 @@ uint64_t relocation_budget(size_t len);
  * or the budget is used up or there are more than 65,536 failures (ERR_LIMIT). Never ST_NONE. */
 enum st relocation_apply(struct relocating *r, const struct relocation *rel, struct err *e);
 /* Why a relocation is not applied, which relocation_fail notes in r->failures. relocation_fail has
- * the statuses of relocation_apply. */
+ * the statuses of relocation_apply, but does not use the budget. */
 enum relocation_trouble {
     RELOCATION_UNKNOWN_TYPE,
     RELOCATION_NO_SYMBOL,

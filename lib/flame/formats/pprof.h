@@ -26,8 +26,9 @@ struct pprof_options {
 
 /* Writes a tree; equal trees and options give equal bytes. `samples`: a second weight for the
  * stacks, written as a value before the tree's; NULL = none. pprof's values are integers: weights
- * with decimal places, other than times, are rounded so that their sum stays the nearest integer.
- * Not for two ordered trees. Write errors stick to the sink; ST_ERR: ERR_NOMEM, ERR_LIMIT. */
+ * with decimal places, other than times, are rounded so that their sum is the tree's total, rounded
+ * to the nearest integer. With `samples`, neither tree may be ordered. Write errors stick to the
+ * sink; ST_ERR: ERR_NOMEM, ERR_LIMIT. */
 enum st pprof_write(const struct stack_tree *t, const struct stack_tree *samples,
                     const struct pprof_options *o, struct sink *out, struct err *e) BASE_MUST_USE;
 
@@ -39,7 +40,7 @@ struct pprof_stats {
     uint64_t negative; /* samples left out because their value is below 0, as in a difference of two
                           profiles */
     char unit[32]; /* unit of the weights added: "ms" for times, the name of the counted things for
-                      counts ("samples", "stalls"), else the profile's unit */
+                      counts ("samples", "stalls"), else the profile's unit; cut to 31 bytes */
 };
 
 /* Adds a profile, after gunzip, to a tree. Of several values per sample it takes the one whose unit

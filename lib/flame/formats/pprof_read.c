@@ -159,8 +159,8 @@ static struct value_unit unit_of(const struct profile *p, size_t column) {
     return known ? *known : (struct value_unit){.factor = 1};
 }
 
-/* Returns the name of the things that a column counts: the name of its type if the unit is "count",
- * else the unit. */
+/* Returns the name of the things that a column counts: the name of its type if the unit is "count"
+ * and the type has a name; else the unit, as value_unit.counts if it is known. */
 static struct profile_text counted(const struct profile *p, size_t column) {
     struct profile_text type = profile_string(p, p->types.data[2 * column]);
     struct profile_text unit = profile_string(p, p->types.data[2 * column + 1]);

@@ -86,8 +86,8 @@ static size_t module_of(const struct frame_name *f, const char **module) {
 
 /* ---- locations ---- */
 
-/* Writes the line of one frame. within: the frame is inlined into another of the location. *mapping
- * is set to the frame's module if it has one. */
+/* Writes the line of one frame. within: the frame is inlined into another frame of the location.
+ * *mapping is set to the frame's module if it has one. */
 static void pprof_put_line(struct pprof_writer *w, const char *frame, size_t len, bool within,
                            uint64_t *mapping) {
     const char *module;

@@ -28,11 +28,13 @@ struct protobuf_field {
 };
 
 /* Reads the next field of a message. False: the message ends, or its reader has failed because a
- * field is cut or has an obsolete wire type. f->bytes has the name of the message's reader. */
+ * field is cut, or its number or wire type is not valid (groups, which are obsolete, are not).
+ * f->bytes has the name of the message's reader. */
 bool protobuf_next(struct reader *message, struct protobuf_field *f);
 
 /* Reads the next value of a repeated integer field: all packed in `bytes`, or, from old writers,
- * one value in each field. *done must be false at first. False: there are no more. */
+ * one value in each field. *done must be false at first. False: there are no more, or the next one
+ * is cut (f->bytes has failed then). */
 bool protobuf_next_packed(struct protobuf_field *f, bool *done, uint64_t *v);
 
 #endif

@@ -15,7 +15,8 @@
 
 struct speedscope_options {
     const char *title; /* NULL = "Flame graph" */
-    /* unit of the weights; "ms" is a time, most others have no name in the format */
+    /* unit of the weights; "ms" is written as milliseconds, "bytes" as bytes, any other and NULL as
+     * none */
     const char *unit;
     const char *exporter; /* program that writes the file, "stallflame@0.1.0"; NULL = left out */
 };
@@ -39,9 +40,10 @@ struct speedscope_stats {
 };
 
 /* Adds to a tree all profiles of a file that have the unit of the first; if the file has several,
- * each profile's name becomes its outermost frame. Times become milliseconds; counts are rounded to
- * STACK_DECIMALS_MAX places. name is for messages. ST_ERR: ERR_FORMAT, ERR_LIMIT (more text than
- * SPEEDSCOPE_TEXT_MAX), ERR_NOMEM; a part of the file may have been added then. */
+ * each profile's name becomes its outermost frame. Times become milliseconds; weights that are no
+ * integers are rounded to STACK_DECIMALS_MAX places. name is for messages. ST_ERR: ERR_FORMAT,
+ * ERR_LIMIT (more text than SPEEDSCOPE_TEXT_MAX), ERR_NOMEM; a part of the file may have been added
+ * then. */
 enum { SPEEDSCOPE_TEXT_MAX = 1 << 30 };
 enum st speedscope_read(struct stack_tree *t, const char *name, const char *text, size_t len,
                         struct speedscope_stats *stats, struct err *e) BASE_MUST_USE;

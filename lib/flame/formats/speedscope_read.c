@@ -31,8 +31,8 @@ static enum st speedscope_bad(const struct speedscope_file *f, const char *what,
 
 /* ---- numbers ---- */
 
-/* Reads a weight as an integer in units of 10^-decimals; false: it is negative, or too large to be
- * exact. */
+/* Reads a weight as an integer in units of 10^-decimals; false: it is no number, is negative, does
+ * not fit 64 bits, or is a real number not below 2^53, which is not exact. */
 static bool take_weight(const struct speedscope_file *f, const json_t *v, uint64_t *weight,
                         unsigned *decimals) {
     const double most = (double)(UINT64_C(1) << 53);
@@ -57,7 +57,7 @@ static bool take_weight(const struct speedscope_file *f, const json_t *v, uint64
 
 /* ---- frames ---- */
 
-/* Makes a frame's name in f->frame from its name, file and line. False: it has no name. */
+/* Makes a frame's name in f->frame from its name, file and line. False: the frame has no name. */
 static bool make_name(struct speedscope_file *f, const json_t *frame) {
     const char *name = json_string_value(json_object_get(frame, "name"));
     const char *file = json_string_value(json_object_get(frame, "file"));

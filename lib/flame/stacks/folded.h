@@ -52,7 +52,7 @@ struct folded_reader {
     struct line_cutter lines; /* private, as the next member is */
     struct strbuf canonical;  /* scratch */
     /* Set by the caller for a file that was found in a folder rather than named: if its first line
-     * that is no comment is bad, it is some other text, and none of it is added. */
+     * that is no comment is bad, the file is some other text, and nothing of the file is added. */
     bool suspicious;
 };
 

@@ -6,7 +6,7 @@
 
 bool frame_place_split(const char *name, size_t *len, struct frame_place *out) {
     size_t end = *len;
-    if (end < 6 || name[end - 1] != ')') { /* the shortest is "f (a:1)" */
+    if (end < 6 || name[end - 1] != ')') { /* the shortest place, " (a:1)", has 6 bytes */
         return false;
     }
     size_t open = end - 1;

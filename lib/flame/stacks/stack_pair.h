@@ -16,8 +16,8 @@
 
 enum stack_side { STACK_BASE, STACK_NEW, STACK_SIDES };
 
-/* The weights of a node on both sides: of the stacks that end at it (self), and of those that end
- * at it or above it (total). */
+/* The weights of a node on both sides: of the stacks that end at the node (self), and of those that
+ * end at the node or at one of its descendants (total). */
 struct stack_sides {
     uint64_t self[STACK_SIDES];
     uint64_t total[STACK_SIDES];

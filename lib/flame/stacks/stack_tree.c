@@ -10,8 +10,8 @@
 
 enum { CHUNK_SIZE = 256 * 1024, FIRST_SLOTS = 256, FIRST_NODES = 128 };
 
-/* A block of texts. Blocks never move: nodes point into them, and a node that is split shares its
- * text. */
+/* A block of texts. Blocks never move: nodes point into them, and the two nodes of a split edge
+ * share one text. */
 struct stack_chunk {
     struct stack_chunk *next;
     size_t used, size;
@@ -141,7 +141,7 @@ static size_t common_prefix(const char *a, const char *b, size_t len) {
 }
 
 /* Finds the whole frames that a node's edge and the rest of a stack have in common; *out is their
- * length without a ';' after them. False: there is none. */
+ * length without a ';' after them. False: not even the first frame is common. */
 static bool common_frames(const struct stack_node *n, const char *rest, size_t len, size_t *out) {
     size_t at = common_prefix(n->text, rest, n->len < len ? n->len : len);
     if ((at == n->len || n->text[at] == ';') && (at == len || rest[at] == ';')) {

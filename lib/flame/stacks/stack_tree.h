@@ -59,8 +59,8 @@ void stack_tree_release(struct stack_tree *t);
 /* Adds a weight, in units of 10^-decimals (at most STACK_DECIMALS_MAX), to a stack: len bytes of
  * canonical text, outermost frame first, copied as far as it is new. The tree takes on as many
  * decimals as it needs. A weight of 0 changes nothing. ST_ERR: ERR_LIMIT if the sum of all weights
- * would pass 64 bits, len is above STACK_TEXT_MAX or the tree has 2^31 nodes, ERR_NOMEM; the tree
- * then has the same stacks, perhaps with more decimals. */
+ * would pass 64 bits, decimals or len are above their limits, or the tree has 2^31 - 1 nodes;
+ * ERR_NOMEM; the tree then has the same stacks, perhaps with more decimals. */
 enum st stack_tree_add(struct stack_tree *t, const char *text, size_t len, uint64_t weight,
                        unsigned decimals, struct err *e) BASE_MUST_USE;
 
@@ -79,9 +79,9 @@ uint32_t stack_tree_find(const struct stack_tree *t, const char *text, size_t le
  * after it. */
 size_t stack_frame_len(const char *text, size_t len);
 
-/* The children of every node, in no order: those of n are child[start[n]] up to but not
- * child[start[n + 1]]. Valid until the next stack_tree_add; the caller releases both arrays with
- * stack_children_release. */
+/* The children of every node, in no order but, in an ordered tree, the order of adding: those of n
+ * are child[start[n]] up to but not child[start[n + 1]]. Valid until the next stack_tree_add; the
+ * caller releases both arrays with stack_children_release. */
 struct stack_children {
     uint32_t *start, *child;
 };

@@ -22,8 +22,8 @@ enum st weigh_split(uint64_t total, const uint64_t *counts, size_t n, uint64_t *
                     struct err *e) BASE_MUST_USE;
 
 /* State for splitting `to` in proportion to weights that come one by one and add up to `from`. Each
- * share is the difference of two rounded running sums, so the shares add up exactly. Set from and
- * to; weigh_next returns the share of the next weight. */
+ * share is the difference of two running sums, both rounded down, so the shares add up exactly. Set
+ * from and to; weigh_next returns the share of the next weight. */
 struct weigh_running {
     uint64_t from, to;
     uint64_t seen, given;

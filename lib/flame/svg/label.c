@@ -8,8 +8,8 @@
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* Returns where the last part of a name begins: after the last "::", '.' or '/' outside of
- * brackets, or after the class of an Objective-C method. */
+/* Returns where the last part of a name begins: after the last "::", '.' or '/' outside of (), <>,
+ * [] and {}, or after the class of an Objective-C method. */
 static size_t last_part(const char *s, size_t len) {
     size_t part = 0, depth = 0;
     if (len > 2 && (s[0] == '-' || s[0] == '+') && s[1] == '[') {
@@ -29,8 +29,8 @@ static size_t last_part(const char *s, size_t len) {
     return part;
 }
 
-/* Returns the length of a part up to its first '(', the parameter list; all of it if it has none or
- * begins with one. The brackets of `operator()` belong to the name. */
+/* Returns the length of a part up to its first '(', the parameter list; the whole length if the
+ * part has no '(' or begins with one. The first parentheses of `operator()` belong to the name. */
 static size_t before_brackets(const char *part, size_t len) {
     static const char call[] = "operator";
     const char *open = len ? memchr(part, '(', len) : NULL;

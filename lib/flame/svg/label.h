@@ -12,7 +12,7 @@
  *
  *  std::vector<int>::push_back(int const&)  whole
  *  …::push_back(int const&)      scopes, from the left
- *  …push_back(…)         what is between its brackets
+ *  …push_back(…)         what is between its parentheses
  *  …push_back
  *  push_…ck          the middle of its last part
  *

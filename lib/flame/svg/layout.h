@@ -32,7 +32,7 @@ struct layout_frame {
     uint32_t node; /* tree node that the text belongs to; 0 = the root, or a rest */
     uint32_t merged;
     uint64_t x, w;
-    uint64_t self; /* part of w in no child; all of w in a rest */
+    uint64_t self; /* part of w in no child; all of w for LAYOUT_NARROW and LAYOUT_DEEPER */
 };
 
 struct layout {

@@ -46,7 +46,7 @@ static size_t word_len(const char *s, size_t len) {
 
 /* Finds the group that the name of a frame without a module belongs to: for C++ and Rust the word
  * before the first "::", for Objective-C the class, for paths and packages the first two words of
- * a/b/c. False: it has none of these. */
+ * a/b/c. False: the name has none of these. */
 static bool find_group(const char *s, size_t len, const char **group, size_t *group_len) {
     if (len > 2 && (s[0] == '-' || s[0] == '+') && s[1] == '[') {
         *group = s + 2;

@@ -1,5 +1,5 @@
-/* Chooses the colour of a frame by its name and the palette alone, so that it is the same in all
- * graphs of a palette and releases. */
+/* Chooses the colour of a frame by its name and the palette alone, so that a frame has the same
+ * colour in all graphs with that palette, whatever release drew them. */
 #ifndef STALLKIT_FLAME_PALETTE_H
 #define STALLKIT_FLAME_PALETTE_H
 

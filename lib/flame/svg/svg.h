@@ -38,7 +38,7 @@ struct svg_key {
 struct svg_options {
     const char *title;    /* NULL = "Flame graph" */
     const char *subtitle; /* NULL = none */
-    const char *notes;    /* lines of text below the graph; NULL = none */
+    const char *notes;    /* a line of text below the graph; NULL = none */
     const char *unit;     /* unit of the weights, "ms"; NULL = "samples" */
     const char *font;     /* CSS font family for the names in frames; NULL = a monospaced one */
     const char *search;   /* expression searched for when the file is opened; NULL = none */
@@ -49,8 +49,8 @@ struct svg_options {
     uint32_t min_width; /* width of the narrowest frame drawn, in 1/100 pixel; narrower ones are
                            merged */
     bool min_is_share;  /* min_width is in 1/100 % of the picture's width instead */
-    uint32_t max_depth; /* depth of the deepest frame drawn, below which each branch is one frame; 0
-                           = 2000 */
+    uint32_t max_depth; /* depth of the deepest frames drawn singly (root: 0); what is deeper is one
+                           frame on each branch; 0 = 2000 */
     bool inverted;      /* the outermost frame is drawn on top (icicle graph) */
     bool dark;    /* always use dark colours, even if the reader's system prefers light ones */
     bool element; /* write only the frames but for the root, as an element for a page that has

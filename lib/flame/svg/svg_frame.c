@@ -12,10 +12,10 @@
 
 enum {
     TEXT_LEFT = 5,     /* margin left and right of a frame's text, in pixels */
-    NAME_CELLS = 4096, /* maximum number of characters of a name in a <title> */
+    NAME_CELLS = 4096, /* maximum width of a name in a <title>, in character cells */
     THIN = 200,     /* in 1/100 pixel: frames at least as wide have a stroke, class o, except in an
                        `element` */
-    CELLS_LEAST = 2 /* minimum number of characters of a name that are drawn */
+    CELLS_LEAST = 2 /* least width, in character cells, in which a name is drawn */
 };
 
 /* ---- numbers ---- */

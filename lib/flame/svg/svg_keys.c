@@ -1,4 +1,4 @@
-/* Draws the legend: squares below the graph, each with a word after it, for the caller's colours or
+/* Draws the legend: squares below the graph, each with a text after it, for the caller's colours or
  * for the modules that weigh most. */
 #include <stdlib.h>
 #include <string.h>

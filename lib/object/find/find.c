@@ -69,7 +69,8 @@ static enum st try_layout_path(struct finder *f, const struct find_root *root, c
     if (stat(path, &is) != 0) {
         return ST_NONE;
     }
-    /* A symbolic link is resolved: its target has the image's name. */
+    /* A symbolic link is resolved, because its target has the image's name, except in the system's
+     * folders (root->complain is NULL). */
     const char *target = root->complain && realpath(path, real) ? real : path;
     enum st st = S_ISDIR(is.st_mode)
                      ? finder_add(f, target, root->complain, root->ctx, &why)
@@ -83,8 +84,8 @@ static enum st try_layout_path(struct finder *f, const struct find_root *root, c
     return ST_OK;
 }
 
-/* Looks for a build-id under one root. In the system's folders (root->complain is NULL) an
- * unreadable file, or one of another id, counts as absent. */
+/* Looks for a build-id under one root. In the system's folders (root->complain is NULL) only the
+ * name with ".debug" is tried, and an unreadable file, or one of another id, adds nothing. */
 static enum st try_build_id(struct finder *f, const struct find_root *root,
                             const struct image_id *id, struct err *e) {
     static const char *const suffixes[] = {".debug", ""};

@@ -125,15 +125,15 @@ enum st find_separate_debug(const struct object_slice *s, const char *object_fil
 
 /* Finds the debug file of a Mach-O slice in a dSYM bundle beside its file (Shop.dSYM beside Shop)
  * or beside the bundle that the file is in (Shop.app.dSYM beside Shop.app, for
- * Shop.app/Contents/MacOS/Shop). Its id is checked. *path is malloc'ed. ST_NONE: none is there, or
- * the slice has no id. */
+ * Shop.app/Contents/MacOS/Shop). The debug file's id is checked. *path is malloc'ed. ST_NONE: no
+ * debug file with this id is there, or the slice has no id. */
 enum st find_dsym(const struct object_slice *s, const char *object_file_path, char **path,
                   struct err *e) BASE_MUST_USE;
 
 /* Finds the supplementary file that dwz moved an ELF file's debug information to: at the path in
  * .gnu_debugaltlink or .debug_sup, which may be relative to the file's folder, else by build-id
- * under the roots. The supplementary file's id is checked. *path is malloc'ed. ST_NONE: the file
- * names none, or it is absent. */
+ * under the roots. The supplementary file's id is checked. *path is malloc'ed. ST_NONE: the ELF
+ * file names none, or no file with that id is found. */
 enum st find_supplementary(const struct object_slice *s, const char *object_file_path,
                            const char *const *roots, size_t root_count, char **path,
                            struct err *e) BASE_MUST_USE;

@@ -11,7 +11,7 @@
 
 static const char plist_suffix[] = ".plist";
 
-/* Is the file's name a UUID followed by this suffix? Sets *id to it. */
+/* Is the file's name a UUID followed by this suffix? Sets *id to the UUID. */
 static bool is_uuid_file(const char *path, const char *suffix, struct image_id *id) {
     const char *name = path_base(path);
     size_t len = strlen(name), tail = strlen(suffix);
@@ -62,8 +62,8 @@ static void add_uuid_path(struct strbuf *b, const struct image_id *id, bool lowe
     strbuf_addf(b, "%s%s", text, suffix);
 }
 
-/* Cuts the last folder off a path that ends with a slash: "a/b/" becomes "a/". False: there is
- * none. */
+/* Cuts the last folder off a path that ends with a slash: "a/b/" becomes "a/". False: the path has
+ * no folder to cut. */
 static bool cut_folder(struct strbuf *path) {
     if (path->len < 2) {
         return false;
@@ -160,7 +160,8 @@ static enum st try_names_folder(struct names_search *s, const char *below, struc
 
 /* Sets s->folder to the folder of the slice's file, or of its bundle if the file is
  * X.dSYM/Contents/Resources/DWARF/X; and s->id to the original UUID from the plist in the bundle or
- * beside the file, else to the slice's. ST_ERR: out of memory. Never ST_NONE. */
+ * beside the file, else to the one that the finder has for the slice, else to the slice's own UUID.
+ * ST_ERR: out of memory. Never ST_NONE. */
 static enum st place_search(struct names_search *s, const struct object_slice *slice,
                             struct err *e) {
     static const char inside[] = "/Contents/Resources/DWARF/";

@@ -116,8 +116,8 @@ static bool is_tree_branch(const char *folder, const char *name) {
     return is;
 }
 
-/* Are the names of four digits in a folder branches of a UUID tree? At most about TREE_PROBES of
- * them are checked, evenly spread. */
+/* Are the names of four digits in a folder branches of a UUID tree? At most TREE_PROBES of them are
+ * checked, evenly spread. */
 static bool is_tree(const char *folder, char *const *names, size_t count) {
     size_t branches = 0, seen = 0;
     for (size_t i = 0; i < count; i++) {

@@ -15,7 +15,8 @@ static bool is_object_file(const struct archive_member *m) {
            macho_is_universal(m->bytes, m->len);
 }
 
-/* Is it the member's name, or the last part of a path that is its name in a thin archive? */
+/* Is `name` the member's name, or the last part of the path that a member of a thin archive has as
+ * its name? */
 static bool is_named(const struct archive_member *m, const char *name, size_t len) {
     size_t before = m->name_len >= len ? m->name_len - len : 0;
     bool whole = before == 0 || (m->apart && m->name[before - 1] == '/');

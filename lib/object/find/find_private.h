@@ -103,7 +103,8 @@ bool find_names_id(const char *path, struct image_id *id);
 /* Is the file's name UUID.bcsymbolmap, or UUID.plist, which may have an original UUID? */
 bool find_is_for_names(const char *path);
 /* Notes the original UUID in the bytes of a file called UUID.plist. ST_NONE: the file is not called
- * so, or has none. ST_ERR: out of memory, or it is a binary property list (ERR_UNREAD). */
+ * so, or has no original UUID. ST_ERR: out of memory, or the file is a binary property list
+ * (ERR_UNREAD). */
 enum st finder_add_original(struct finder *f, const char *path, const uint8_t *bytes, size_t len,
                             struct err *e);
 /* Notes a .bcsymbolmap file for an id; member: NULL, or the file's bytes, which the finder keeps.
@@ -131,8 +132,8 @@ enum { FIND_UUID_WAYS = 4 }; /* ways to write a UUID: upper or lower case, with 
 void find_uuid_path(const struct find_root *root, const struct image_id *id, unsigned way,
                     struct strbuf *out);
 
-/* Returns ST_OK if the file at path has a slice of this id, ST_NONE if not or if it is damaged or
- * absent. ST_ERR: out of memory. */
+/* Returns ST_OK if the file at path has a slice of this id, ST_NONE if not, or if the file is
+ * damaged or absent. ST_ERR: out of memory. */
 enum st find_check_id(const char *path, const struct image_id *id, struct err *e);
 
 /* Opens a member of a static archive, "lib.a(x.o)", or the only object file of "lib.a". ST_NONE:

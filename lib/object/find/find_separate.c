@@ -151,8 +151,8 @@ static enum st try_supplementary(struct strbuf *b, const struct image_id *id, ch
     return st;
 }
 
-/* Looks for `name` in the folder of the file `self`, then in that of the file that `self` is a
- * symbolic link to. */
+/* Looks for the file at `name` if that is absolute, else in the folder of the file `self`, then in
+ * that of the file that `self` is a symbolic link to. */
 static enum st find_named_supplementary(const char *name, const char *self,
                                         const struct image_id *id, char **path, struct err *e) {
     struct strbuf b = {0};

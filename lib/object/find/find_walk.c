@@ -163,7 +163,7 @@ static enum st list_folder(const char *path, name_list *names, struct err *e) {
 
 static enum st walk_entry(struct find_walk *w, struct strbuf *path, unsigned depth, struct err *e);
 
-/* Adds everything in a folder. ST_ERR: it cannot be listed, or memory ran out. */
+/* Adds everything in a folder. ST_ERR: the folder cannot be listed, or memory ran out. */
 static enum st walk_folder(struct find_walk *w, struct strbuf *path, unsigned depth,
                            struct err *e) {
     name_list names = {0};
@@ -194,7 +194,7 @@ static enum st walk_folder(struct find_walk *w, struct strbuf *path, unsigned de
     return st;
 }
 
-/* Returns how many candidates were found, entries skipped and complaints made so far. */
+/* Returns the sum of the candidates found, the entries skipped and the complaints made so far. */
 static size_t files_met(const struct find_walk *w) {
     return finder_count(w->finder) + w->skipped + w->told;
 }

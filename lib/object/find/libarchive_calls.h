@@ -38,8 +38,8 @@ struct libarchive_calls {
 #undef LIBARCHIVE_MEMBER
 
 /* Loads libarchive, which then stays until the process ends, and fills *out with its functions. May
- * be called by several threads. ERR_UNSUPPORTED: it is absent or lacks a function; e names the
- * cause. */
+ * be called by several threads. ERR_UNSUPPORTED: libarchive is absent or lacks a function; e names
+ * the cause. */
 enum st libarchive_calls_load(struct libarchive_calls *out, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -21,7 +21,7 @@ enum { PACKED_RATIO = 64, PACKED_FLOOR = 64 << 20, PACKED_MEMBERS = 1 << 20 };
 enum { PACKED_HEAD = 512 };
 
 enum packed_kind {
-    PACKED_NOT,     /* certainly no archive */
+    PACKED_NOT,     /* no beginning of a kind that is read */
     PACKED_MAYBE,   /* packed by gzip, xz, zstd or bzip2: perhaps a tar, perhaps one file */
     PACKED_CERTAIN, /* zip or tar */
 };
@@ -52,16 +52,17 @@ struct packed_visitor {
      * content is then unknown. If false, ST_NONE is returned for such a file. */
     bool strict;
     /* It is an error, after all members were handed on, if more than zeros follow the archive's
-     * end: another archive, say. Each accepted member has to be wanted whole. */
+     * end: another archive, say. `wants_any` must then accept each member that `wants` accepts. */
     bool whole;
-    uint64_t *left; /* bytes that may still be unpacked; NULL: the caps apply */
+    uint64_t *left; /* bytes that may still be unpacked; NULL: as many as PACKED_RATIO and
+                       PACKED_FLOOR allow */
 };
 
 /* Hands every file of an archive that the visitor accepts to it, in the archive's order. Nothing is
  * written but to the spill, whatever the members are called. ST_NONE: the file is no archive after
- * all. ST_ERR: the archive is damaged from some place on (members before it were handed on),
- * unpacks to too much, or the spill cannot be written; ERR_UNSUPPORTED: archives cannot be read
- * (packed_supported). */
+ * all, or is damaged at its beginning and v->strict is false. ST_ERR: the archive is damaged from
+ * some place on (members before it were handed on), unpacks to too much, or the spill cannot be
+ * written; ERR_UNSUPPORTED: archives cannot be read (packed_supported). */
 enum st packed_read(const char *path, struct spill *spill, const struct packed_visitor *v,
                     struct err *e) BASE_MUST_USE;
 /* Reads an archive like packed_read, but from the current offset of an open file; path is for error

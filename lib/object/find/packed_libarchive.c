@@ -1,8 +1,8 @@
 /* Reads archives through libarchive, with two guards of our own. libarchive skips a member of a
  * packed tar by unpacking it without a bound, so members of tars are read to their end here, and
- * counted. (A zip is not packed as a whole, and its members are skipped without reading them.)
- * Nested packings, which libarchive would undo one inside the other, are refused: each multiplies
- * the size. */
+ * their bytes are counted. (A zip is not packed as a whole, and its members are skipped without
+ * reading them.) Nested packings, which libarchive would undo one inside the other, are refused:
+ * each multiplies the size. */
 #include "object/find/packed.h"
 
 #include <errno.h>
@@ -113,7 +113,8 @@ static bool is_no_archive(const struct unpacking *u) {
 enum keeping { KEEP_NOT, KEEP_OBJECT, KEEP_ANY };
 
 /* Reads a member to its end, and writes it to the spill unless its first bytes show that it is not
- * kept. *size is the size of a kept member, else 0. */
+ * kept; such a member of a zip, or of a packed file that is no archive, is read no further. *size
+ * is the size of a kept member, else 0. */
 static enum st packed_read_member(struct unpacking *u, enum keeping keeping, uint64_t *size,
                                   bool *lost, struct err *e) {
     bool zip = u->lib.f_format(u->archive) == ARCHIVE_FORMAT_ZIP, first = true;
@@ -166,7 +167,7 @@ static enum keeping keeping_of(const struct packed_visitor *v, const char *name)
     return v->wants_any && v->wants_any(v->ctx, name) ? KEEP_ANY : KEEP_OBJECT;
 }
 
-/* Hands a member on. ST_NONE: it is the only member of a packed file, and no object file. */
+/* Hands a member on. ST_NONE: the member is the only one of a packed file, and no object file. */
 static enum st visit_member(struct unpacking *u, const char *name, bool file, struct err *e) {
     const struct packed_visitor *v = u->visitor;
     struct err failure = {0};
@@ -327,7 +328,8 @@ static enum st check_packed_end(struct unpacking *u, int fd, int64_t start, stru
     return st == ST_OK && !zero ? bytes_behind(u, e) : st;
 }
 
-/* Checks that the archive, which was read to its end, ends with the file. */
+/* Checks that the archive, which was read to its end, ends with the file or is followed by zeros
+ * only. */
 static enum st check_archive_end(struct unpacking *u, int fd, int64_t start, int64_t size,
                                  struct err *e) {
     if (u->lib.f_format(u->archive) == ARCHIVE_FORMAT_ZIP) {
@@ -382,8 +384,8 @@ enum st packed_read_open(int fd, const char *path, struct spill *spill,
         }
     } else {
         /* Opening fails for a single packed file that is no archive, and for a file that is damaged
-         * at its beginning; neither is an error here. Lack of memory and a failed read are always
-         * errors. */
+         * at its beginning; the former is no error, the latter only if v->strict. Lack of memory
+         * and a failed read are always errors. */
         int code = u.lib.f_errno(a);
         bool failed = code == ENOMEM || code == EIO || (v->strict && code != UNKNOWN_FORMAT);
         st = failed ? packed_damaged(&u, e) : ST_NONE;

@@ -27,8 +27,8 @@ struct static_archive {
     bool thin; /* the members are files of their own */
 };
 
-/* Opens an archive in bytes; path (for error messages) and bytes are borrowed. ST_NONE: it is no
- * archive. Never ST_ERR. */
+/* Opens an archive in bytes; path (for error messages) and bytes are borrowed. ST_NONE: the bytes
+ * are no archive. Never ST_ERR. */
 enum st static_archive_open(struct static_archive *a, const char *path, const uint8_t *bytes,
                             size_t len) BASE_MUST_USE;
 /* Reads the next member, but not the archive's own tables. ST_NONE: there are no more. ST_ERR: the

@@ -233,8 +233,8 @@ uint32_t triage_string(struct triage *t, const char *s);
 const char *triage_intern(struct triage *t, const char *s);
 /* Returns the interned copy of a frame whose strings are interned; NULL = out of memory. */
 const struct bucket_frame *triage_frame(struct triage *t, const struct bucket_frame *f);
-/* Cuts the stack of a dump's key into pieces and appends them to e->stack. False: out of memory, and
- * e->stack may hold a part. */
+/* Cuts the stack of a dump's key into pieces and appends them to e->stack. False: out of memory,
+ * and e->stack may hold a part. */
 bool triage_cut_stack(struct triage *t, const struct dump *d, const struct stall_key *key,
                       struct evidence *e);
 /* Returns an array with the index in `to` of each string of `from`; `to` must have them all. NULL =

@@ -15,7 +15,7 @@ typedef signed char BOOL;
 @protocol NSObject
 @end
 __attribute__((objc_root_class))
-@interface NSObject<NSObject>
+@interface NSObject <NSObject>
 + (instancetype)alloc;
 - (instancetype)init;
 @end
@@ -24,8 +24,7 @@ __attribute__((objc_root_class))
 @property(readonly) const char *UTF8String;
 @property(readonly) int intValue;
 + (instancetype)stringWithUTF8String:(const char *)bytes;
-+ (instancetype)stringWithFormat:(NSString *)format,
-                                 ... __attribute__((format(__NSString__, 1, 2)));
++ (instancetype)stringWithFormat:(NSString *)format, ... __attribute__((format(__NSString__, 1, 2)));
 - (id)componentsSeparatedByString:(NSString *)separator;
 @end
 

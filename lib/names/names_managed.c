@@ -77,7 +77,7 @@ static size_t skip_composable(const char *s, size_t len, size_t at) {
 /* Is the text what Kotlin appends to the name of an internal function in an Android build: '$' and
  * the module, whose name is that of the Gradle project and of the build's variant, app_release or
  * app_freeDebug? */
-static bool is_module(const char *s, size_t len) {
+static bool managed_is_module(const char *s, size_t len) {
     static const char *const variants[] = {"debug", "Debug", "release", "Release", NULL};
     if (len < 2 || s[0] != '$' || !memchr(s, '_', len)) {
         return false;
@@ -108,7 +108,7 @@ static size_t kotlin_length(const char *s, size_t len) {
     }
     for (size_t i = len; i-- > method + 1;) {
         if (s[i] == '$') {
-            return is_module(s + i, len - i) ? i : len;
+            return managed_is_module(s + i, len - i) ? i : len;
         }
     }
     return len;

@@ -182,7 +182,7 @@ static enum st join_images(struct joining *j, struct err *e) {
 
 /* Writes the frames of a stack: first frame `inner`, unless that is NO_FRAME, then those of the
  * stack from `from` on. */
-static void join_stack(struct joining *j, size_t inner, size_t from, bool located) {
+static void exemplar_join_stack(struct joining *j, size_t inner, size_t from, bool located) {
     static const char *const names[] = {"frames", "exact", "locations"};
     struct jsonw *w = &j->w;
     bool first = inner != NO_FRAME;
@@ -210,7 +210,7 @@ static enum st join_thread(struct joining *j, bool located, struct err *e) {
     if (join_members(j, json_object_get(j->pieces.data[0], "thread"), e) != ST_OK) {
         return ST_ERR;
     }
-    join_stack(j, NO_FRAME, 0, located);
+    exemplar_join_stack(j, NO_FRAME, 0, located);
     jsonw_end_object(w);
     jsonw_end_array(w);
     return ST_OK;
@@ -228,9 +228,9 @@ static void join_samples(struct joining *j, bool located) {
         jsonw_begin_object(w);
         jsonw_member_u64(w, "count", 0);
         if (i < j->other_count) {
-            join_stack(j, j->others[i].frame, j->own - j->others[i].shared, located);
+            exemplar_join_stack(j, j->others[i].frame, j->own - j->others[i].shared, located);
         } else {
-            join_stack(j, NO_FRAME, 0, located);
+            exemplar_join_stack(j, NO_FRAME, 0, located);
         }
         jsonw_end_object(w);
     }

@@ -25,7 +25,7 @@ static struct frame_info *outermost_app(const struct keyer *k, const struct judg
 
 /* Did the thread run while it stalled? Without a known processor time it did if it was running when
  * it was captured and no sample shows a wait. */
-static bool is_busy(const struct keyer *k, const struct dump *d) {
+static bool stall_is_busy(const struct keyer *k, const struct dump *d) {
     const struct dump_thread *main = dump_main_thread(d);
     if (k->cpu_permille >= 0) {
         return k->cpu_permille >= CPU_COMPUTES;
@@ -107,8 +107,8 @@ static bool votes_otherwise(const struct judged_stack *s, const struct judged_st
 
 /* Is the function that frame n, counted from the outside, has in this stack that of a stack which
  * is kept already? */
-static bool is_kept(const struct keyer *k, const struct judged_stack *s,
-                    const struct judged_stack *const *kept, size_t count, size_t n) {
+static bool other_is_kept(const struct keyer *k, const struct judged_stack *s,
+                          const struct judged_stack *const *kept, size_t count, size_t n) {
     for (size_t i = 0; i < count; i++) {
         if (same_outer(k, s, kept[i]) > n) {
             return true;
@@ -125,7 +125,7 @@ static enum st note_others(struct keyer *k, const struct dump *d, const struct j
     for (size_t i = 0; i < k->samples.len && out->other_count < KEY_OTHERS_MAX; i++) {
         const struct judged_stack *s = &k->samples.data[i];
         if (!votes_otherwise(s, chosen) || same_outer(k, s, chosen) != n ||
-            is_kept(k, s, kept, out->other_count, n)) {
+            other_is_kept(k, s, kept, out->other_count, n)) {
             continue;
         }
         struct key_other *other = &out->others[out->other_count];
@@ -142,7 +142,8 @@ static enum st note_others(struct keyer *k, const struct dump *d, const struct j
 enum st share_frames(struct keyer *k, const struct dump *d, struct judged_stack *chosen,
                      struct stall_key *out, struct err *e) {
     bool asked = k->options.rules && k->options.kind == KEY_OF_APP && !k->action;
-    if (!asked || k->about_threads || !takes_part(chosen) || k->samples.len < 2 || !is_busy(k, d)) {
+    if (!asked || k->about_threads || !takes_part(chosen) || k->samples.len < 2 ||
+        !stall_is_busy(k, d)) {
         return ST_OK;
     }
     const struct frame_info *action = common_action(k);

@@ -185,7 +185,7 @@ static bool count_user_day(struct triage *t, const char *user, const char *time)
            distinct_add(&t->usage.user_days, hash_bytes(t->scratch.data, t->scratch.len));
 }
 
-static bool count_session(struct triage *t, struct session *s) {
+static bool exposure_count_session(struct triage *t, struct session *s) {
     const json_t *o = s->o;
     if (is_impossible(o)) {
         sum_add(&t->usage.watch.refused_sessions, 1);
@@ -250,7 +250,7 @@ enum st triage_add_session(struct triage *t, const struct exposure_filter *filte
     }
     if (ok && !seen) {
         enum st st = where_match_exposure(filter->where, session_says, &s, filter->seen, e);
-        ok = st == ST_NONE || (st == ST_OK && count_session(t, &s));
+        ok = st == ST_NONE || (st == ST_OK && exposure_count_session(t, &s));
     }
     json_decref(o);
     return ok ? ST_OK : err_nomem(e);

@@ -143,7 +143,7 @@ static bool add_loop(struct attach *a, pid_t tid, const char **what) {
     return true;
 }
 
-static void add_watched(struct rec_watched *to, const struct rec_watched *of) {
+static void attach_add_watched(struct rec_watched *to, const struct rec_watched *of) {
     to->wall_ms += of->wall_ms;
     to->watched_ms += of->watched_ms;
     to->input_ms += of->input_ms;
@@ -166,9 +166,9 @@ static void add_to_sums(struct attach_sums *s, const struct attach_loop *l, uint
     s->limited += l->watch.budget.limits;
     s->samples += l->samples;
     s->busy_samples += l->busy_samples;
-    add_watched(&s->all, &watched);
+    attach_add_watched(&s->all, &watched);
     if (looped) {
-        add_watched(&s->looped, &watched);
+        attach_add_watched(&s->looped, &watched);
     }
     if (looped && *l->unclear) {
         memcpy(s->unclear, l->unclear, sizeof s->unclear);

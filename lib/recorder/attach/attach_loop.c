@@ -437,7 +437,7 @@ static void open_loop_spool(struct attach_loop *l) {
 
 /* Implements loop_finder.is_open, with the state of now, which is that of the wait's begin except
  * for the time in which its event was not read. */
-static bool is_descriptor_open(void *ctx, uint32_t descriptor) {
+static bool attached_descriptor_is_open(void *ctx, uint32_t descriptor) {
     const struct attach_loop *l = ctx;
     return remote_process_is_open(l->watch.thread.process, descriptor);
 }
@@ -445,7 +445,8 @@ static bool is_descriptor_open(void *ctx, uint32_t descriptor) {
 static bool watch_thread(struct attach_loop *l, pid_t tid, bool events, const char **what) {
     struct attach *a = l->attach;
     struct rec_thread thread = {0};
-    struct wait_places places = {a->loop_at ? is_place_allowed : NULL, is_descriptor_open, l};
+    struct wait_places places = {a->loop_at ? is_place_allowed : NULL, attached_descriptor_is_open,
+                                 l};
     if (!attach_watch_open(&l->watch, &a->unwinder, &a->others, events ? &a->tracing : NULL, tid,
                            a->config.threshold_ms * MS, &places, what)) {
         return false;

@@ -45,7 +45,8 @@ struct lookup_hit {
 
 struct lookup_source;
 struct lookup_ops {
-    /* Fills *hit. ST_NONE: the address is in no function. ST_ERR: e names the damaged part. */
+    /* Fills *hit. ST_NONE: the address is in no function. ST_ERR: a part of the file is damaged,
+     * which e names, or out of memory. */
     enum st (*lookup)(struct lookup_source *s, uint64_t address, struct lookup_hit *hit,
                       struct err *e);
     void (*close)(struct lookup_source *s);
@@ -146,7 +147,8 @@ static inline void lookup_close(struct lookup_source *s) {
 /* Stands in place of a unit's offset for damage to a section or table of the file. */
 #define LOOKUP_NO_UNIT UINT64_MAX
 
-/* Callback for a damaged unit of a file: its offset in .debug_info, or LOOKUP_NO_UNIT. */
+/* Callback for damage to a unit of a file; unit_offset: the unit's offset in .debug_info, or
+ * LOOKUP_NO_UNIT. */
 typedef void (*lookup_complain)(void *ctx, const char *file, uint64_t unit_offset,
                                 const struct err *why);
 

@@ -93,13 +93,14 @@ enum st symbol_set_use_host(struct symbol_set *s, struct err *e) BASE_MUST_USE;
  * had now. ST_ERR: out of memory. */
 typedef enum st (*symbol_fetch)(void *ctx, const struct symbol_request *r, char **path,
                                 struct err *e);
-/* Sets the callback that is asked when no debug info was found, once an hour for a request, under
- * the set's lock. */
+/* Sets the callback that is asked when no debug info was found, at most once an hour for one
+ * request, under the set's lock. */
 void symbol_set_on_missing(struct symbol_set *s, symbol_fetch fetch, void *ctx);
 
 /* Gives the answer for an image. The same request gives the same answer without a new search, until
- * a permanent store lists more for its id, which is checked once a second, or it is time to fetch
- * again. ST_ERR only for out of memory. */
+ * the catalog of a permanent store has changed and one lists the id (changes are looked for at most
+ * once a second), or it is time to fetch again; an answer with all debug info stays. ST_ERR only
+ * for out of memory. */
 enum st symbol_set_find(struct symbol_set *s, const struct symbol_request *r,
                         struct symbol_file *out, struct err *e) BASE_MUST_USE;
 

@@ -463,8 +463,9 @@ static const struct dump_name *callee_of(const struct symbolize_work *w,
 }
 
 /* Resolves the place at index `from`, and counts the frames that share it. The place's own name is
- * the name of the first of these frames that has one. If none has one, the earlier answer is used
- * of the first frame that has such an answer. */
+ * that of the first of these frames that has one; in an image with a source, own names are not
+ * looked up. If no frame has one, the earlier answer is used of the first frame that has such an
+ * answer. */
 static enum st resolve_run(struct symbolize_work *w, size_t from, struct dump_location *out,
                            size_t *frames, struct err *e) {
     const struct symbolize_place *p = &w->places[from], *named = p;

@@ -12,8 +12,8 @@
 #include "base/err.h"
 
 enum {
-    /* An expression with this many parts, repetitions written out, always fits; a program of more
-       than twice as many steps is refused. */
+    /* An expression with this many parts (bytes, sets, positions and operators, {N,M} written out)
+     * always fits; a program of more than twice as many steps is refused. */
     REGEX_SIZE_MAX = 10000,
     REGEX_DEPTH_MAX = 64,      /* an expression with so many levels of parentheses is refused */
     REGEX_TEXT_MAX = 4096,     /* number of bytes of a text, from its start, that are searched */

@@ -9,8 +9,9 @@
  * of live look-ups (.use) that are older than 90 days, misses of fetch commands (.miss) that are
  * older than an hour, and, while the indexes and the fetched files (index/fetch/fetched_files.h)
  * have more than `cap` bytes together (0 = any number), the one whose file has the oldest time,
- * which a use renews at most once an hour, but never the file whose path is `keep`. Does nothing
- * while another process holds STORE/lock, or if the store may not be written. */
+ * which a use renews (that of an index at most once an hour), but never the file whose path is
+ * `keep`. Does nothing while another process holds STORE/lock, or if the store may not be
+ * written. */
 void store_trim(const char *path, uint64_t cap, const char *keep);
 /* Removes files that dead writers left, and nothing else. Does nothing while another process holds
  * STORE/lock. */

@@ -26,7 +26,7 @@ struct store_items {
 };
 
 /* Lists the indexes of the store in a folder, without opening them. ST_NONE: the folder is no
- * permanent store. ST_ERR: its catalog is damaged, or out of memory. */
+ * permanent store. ST_ERR: its catalog cannot be read or is damaged, or out of memory. */
 enum st store_items_read(struct store_items *out, const char *store, struct err *e) BASE_MUST_USE;
 void store_items_release(struct store_items *items);
 /* Writes the list as lines of columns with tabs between, and a first line with the names of the

@@ -64,7 +64,7 @@ void gz_input_close(struct gz_input *in);
 /* Cuts text that comes in pieces of any size into lines. The caller sets `limit` and zeroes the
  * rest. */
 struct line_cutter {
-    size_t limit;    /* maximum length of a line in bytes; 0 = no limit */
+    size_t limit;    /* maximum length of a line in bytes, without its line feed; 0 = no limit */
     uint64_t number; /* number, from 1, of the line that was given or dropped last */
     bool unended;    /* the text ended without a line feed; valid once line_cutter_end is over */
     struct strbuf carry; /* private, as the rest: beginning of a line that is not complete yet */
@@ -79,8 +79,8 @@ struct line_cutter {
  * call continues after it. */
 enum st line_cutter_next(struct line_cutter *c, const char **bytes, size_t *len, const char **line,
                          size_t *line_len, struct err *e) BASE_MUST_USE;
-/* Ends the text, and gives its last line, borrowed, if that has no line feed. Returns whether there
- * is one. */
+/* Ends the text, and gives its last line, borrowed, if that has no line feed and was not dropped.
+ * Returns whether there is such a line. */
 bool line_cutter_end(struct line_cutter *c, const char **line, size_t *line_len);
 /* Frees the memory; the cutter can then cut another text, once `number` and `unended` are reset. */
 void line_cutter_release(struct line_cutter *c);

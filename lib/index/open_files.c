@@ -18,8 +18,8 @@ static bool is_plain_file(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
 }
 
-/* Looks up the entry of a path, and adds it if it is new. ST_NONE: it is new. ST_OK with *out =
- * NULL: an earlier attempt to open it failed. */
+/* Looks up the entry of a path, and adds one if there is none. ST_NONE: an entry was added. ST_OK
+ * with *out = NULL: an earlier attempt to open the path failed. */
 static enum st recall(struct open_files *f, const char *path, struct map_entry **entry,
                       struct object **out, struct err *e) {
     bool added = false;
@@ -492,8 +492,8 @@ static enum st object_state(void *ctx, const struct object_slice *s,
     return st;
 }
 
-/* Opens an archive member once. ST_NONE: it is no object file, or an earlier attempt to open it
- * failed. */
+/* Opens an archive member once. ST_NONE: the member is no object file, or an earlier attempt to
+ * open the member failed. */
 static enum st open_member(struct split_files *f, const char *path, const struct archive_member *m,
                            struct object **out, struct err *e) {
     struct map_entry *entry;

@@ -32,7 +32,7 @@ struct store_options {
     unsigned threads; /* number of threads that build an index */
     bool permanent; /* indexes outlive their sources: they are removed on demand only, and a catalog
                        lists them once index_store_flush has made them survive a power failure.
-                       Checksums find those that did not */
+                       Checksums find indexes that did not survive one */
     /* The store is a cache that nobody named: its folders and indexes are made for this user alone,
      * and those that others may have written are neither believed nor touched */
     bool unnamed;
@@ -59,8 +59,8 @@ bool index_store_is_unnamed(const struct index_store *s);
 void index_store_free(struct index_store *s);
 /* Returns the path of the store's folder, borrowed. */
 const char *index_store_folder(const struct index_store *s);
-/* Makes the folder STORE/NAME and those above it. ST_NONE: it cannot be made (index_store_trouble
- * returns the reason), or the store is another user's. */
+/* Makes the folder STORE/NAME and those above it. ST_NONE: the folder cannot be made
+ * (index_store_trouble returns the reason), or the store is another user's. */
 enum st index_store_make_folder(struct index_store *s, const char *name) BASE_MUST_USE;
 /* Returns the text of the first failure to write; NULL = none. */
 const char *index_store_trouble(const struct index_store *s);

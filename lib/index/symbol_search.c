@@ -56,8 +56,8 @@ static enum st opened(struct symbol_set *s, const char *path, enum st st, struct
     return st == ST_OK ? finder_give_names(s->finder, o, symbol_set_complain, s, e) : st;
 }
 
-/* Opens a path once. hint: an image or a debug file names the path. ST_NONE: it cannot be opened.
- */
+/* Opens a path once. hint: an image or a debug file names the path. ST_NONE: the path cannot be
+ * opened. */
 static enum st open_path_once(struct symbol_set *s, const char *path, bool hint,
                               struct object **out, struct err *e) {
     struct err why = {0};

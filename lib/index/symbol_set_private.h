@@ -66,7 +66,7 @@ enum st symbol_search(struct symbol_set *s, const struct symbol_request *r, stru
 enum { RANK_BEST = 6, RANK_DEBUG_INFO = 4 };
 int symbol_search_rank(const struct symbol_file *f);
 
-/* Opens a candidate once. ST_NONE: it cannot be opened, which is reported. */
+/* Opens a candidate once. ST_NONE: the candidate cannot be opened, which is reported. */
 enum st symbol_set_open(struct symbol_set *s, struct open_files *files,
                         const struct find_candidate *c, struct object **out,
                         struct err *e) BASE_MUST_USE;

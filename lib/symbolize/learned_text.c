@@ -54,8 +54,8 @@ static bool learned_text_number(const char **at, const char *line_end, char end,
     return true;
 }
 
-/* Returns the rest of a line as a name, in the arena; NULL: it is no name (*e is empty), or out of
- * memory. */
+/* Returns the rest of a line as a name, in the arena; NULL: the rest is no name (*e is empty), or
+ * out of memory. */
 static const char *learned_text_name(struct learned_reading *r, const char *at, size_t len,
                                      struct err *e) {
     if (len == 0 || len > LEARNED_NAME_MAX || memchr(at, '\0', len)) {

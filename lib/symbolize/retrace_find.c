@@ -49,7 +49,7 @@ static void put_retraced_line(const struct retrace_map *map, const struct retrac
                                  .line = line};
 }
 
-/* Returns the class's entries with this short name; NULL: it has none. */
+/* Returns the class's entries with this short name; NULL: the class has none. */
 static const struct retrace_group *group_of_name(const struct retrace_map *m,
                                                  const struct retrace_class *c,
                                                  struct retrace_text name) {

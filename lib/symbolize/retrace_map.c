@@ -294,7 +294,8 @@ static void share_synthesized(struct retrace_method *methods, size_t count) {
     }
 }
 
-/* Sets the bounds of the lines in a tree of entries, and returns its root; NULL: it is empty. */
+/* Sets the bounds of the lines in a tree of entries, and returns the tree's root; NULL: the tree is
+ * empty. */
 static struct retrace_method *bound_tree(struct retrace_method *methods, size_t count) {
     if (count == 0) {
         return NULL;

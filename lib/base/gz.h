@@ -29,8 +29,8 @@ enum st gz_inflate_member(const char *name, const void **bytes, size_t *len, uin
                           struct strbuf *out, struct err *e) BASE_MUST_USE;
 
 /* Inflates a zlib stream of known size (SHF_COMPRESSED) into out[out_len]. ERR_FORMAT: the stream
- * is damaged, or gives more or fewer than out_len bytes; ERR_TRUNCATED: it is cut. Bytes after the
- * stream are ignored. */
+ * is damaged, or gives more or fewer than out_len bytes; ERR_TRUNCATED: the stream is cut. Bytes
+ * after the stream are ignored. */
 enum st gz_inflate_into(const char *name, const void *bytes, size_t len, void *out, size_t out_len,
                         struct err *e);
 
@@ -47,8 +47,8 @@ enum st gz_deflate_fast(const void *bytes, size_t len, int level, struct strbuf 
  * line by line; it uses constant memory. */
 struct gz_input;
 /* Opens a stream that owns fd: gz_input_close closes fd, and so does a failure of this function:
- * out of memory, or the first bytes cannot be read. It waits for the first bytes. name is copied
- * for error texts. */
+ * out of memory, or the first bytes cannot be read. gz_input_open waits for the first bytes. name
+ * is copied for error texts. */
 enum st gz_input_open(struct gz_input **out, int fd, const char *name, struct err *e);
 /* Waits for the next byte, and reads it with those behind it that are there already, up to len
  * bytes; *got = 0 at the end. On ST_ERR the *got bytes before the damage are in buf; later calls

@@ -1,6 +1,6 @@
 /* Parses numbers, words and ids strictly: the whole text, a pointer and a length, must match,
- * without spaces and whatever the locale. Each function returns false, and leaves *out alone, if
- * it does not. */
+ * without spaces and whatever the locale. Each function with `out` that returns a bool returns
+ * false, and leaves *out alone, if the text does not match. */
 #ifndef STALLKIT_BASE_PARSE_H
 #define STALLKIT_BASE_PARSE_H
 

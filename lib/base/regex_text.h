@@ -30,8 +30,8 @@ void regex_free(struct regex *r);
 
 /* Searches for a match of the expression anywhere in the first REGEX_TEXT_MAX bytes of a text;
  * their end counts as the end of the text. ST_OK: it is there; ST_NONE: it is not. ST_ERR:
- * ERR_LIMIT if that is unknown after REGEX_STEPS_MAX steps, which only an expression of some
- * hundred repeated parts takes; ERR_NOMEM. Answers are kept, for up to 4 MiB of texts, so that a
+ * ERR_LIMIT if that is unknown after REGEX_STEPS_MAX steps, which takes more than 256 steps for
+ * each of 4096 bytes on average; ERR_NOMEM. Answers are kept, for up to 4 MiB of texts, so that a
  * text which comes again costs one look-up. Thread safe. */
 enum st regex_search(struct regex *r, const char *text, size_t len, struct err *e) BASE_MUST_USE;
 

@@ -25,8 +25,8 @@ struct strbuf {
 
 /* Frees the text and forgets failures; the limit stays. */
 void strbuf_release(struct strbuf *b);
-/* Empties the buffer for the next text and keeps the memory. It forgets a failure by the limit, but
- * not one by lack of memory. */
+/* Empties the buffer for the next text and keeps the memory. A failure by the limit is forgotten,
+ * but not one by lack of memory. */
 void strbuf_clear(struct strbuf *b);
 /* Empties the buffer as strbuf_clear does, and forgets every failure, for an owner who has
  * checked for it. */

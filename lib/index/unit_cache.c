@@ -30,8 +30,8 @@ struct unit_cache {
     /* lock of the ranges in `first`: read to find units, written by a scan */
     pthread_rwlock_t ranges;
 
-    atomic_bool
-        crowded; /* units that could not be dropped, because they are in use, exceed the limit */
+    /* units that could not be dropped, because they are in use, exceed the limit */
+    atomic_bool crowded;
     pthread_mutex_t lock; /* guards the members below up to talk; not held while a unit is read */
     pthread_cond_t changed;
     VEC(struct debug *) readers; /* all struct debugs that were opened */

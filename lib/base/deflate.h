@@ -20,8 +20,8 @@ bool deflate_gunzip(const void *bytes, size_t len, void *out, size_t out_len, si
                     size_t *made);
 
 /* Deflates bytes to a gzip of one member without a name, at level 1 … 12, into out, which has room
- * for out_len bytes, and returns its size. 0: there is too little room, memory ran out, `level` is
- * another one, or the build has no libdeflate. Thread safe. */
+ * for out_len bytes, and returns its size. 0: there is too little room, memory ran out, libdeflate
+ * has no such level, or the build has no libdeflate. Thread safe. */
 size_t deflate_gzip(const void *bytes, size_t len, int level, void *out, size_t out_len);
 
 /* Returns the CRC-32 of gzip and zip. Thread safe. */

@@ -10,8 +10,8 @@
 /* An error text keeps this many bytes of a file's name: its end, in which files differ. */
 enum { NAME_SHOWN = 200 };
 
-/* Replaces control characters in an error text, and drops half of a UTF-8 sequence at the end of
- * a text that was cut: names in it come from hostile files and are printed on terminals. */
+/* Replaces control characters in an error text, and drops a UTF-8 sequence that was cut at the end
+ * of a text: names in it come from hostile files and are printed on terminals. */
 static void make_printable(char *text) {
     size_t len = strlen(text);
     for (size_t i = 0; i < len; i++) {

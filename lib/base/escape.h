@@ -34,8 +34,8 @@ void text_add_replaced(struct strbuf *out, const char *text, size_t len);
 void xml_text_add(struct strbuf *out, const char *text, size_t len);
 
 /* Appends text as xml_text_add does, but at most `cells` character cells wide (East Asian wide
- * characters take two): longer text is cut and gets an ellipsis. It appends nothing if fewer than
- * `least` cells of a longer text fit in front of the ellipsis. */
+ * characters take two): longer text is cut and gets an ellipsis. Nothing is appended if fewer than
+ * `least` cells of a longer text, or none, fit in front of the ellipsis. */
 void xml_text_add_short(struct strbuf *out, const char *text, size_t len, size_t cells,
                         size_t least);
 
@@ -46,8 +46,8 @@ size_t xml_text_cells(const char *text, size_t len);
  * from *cells. */
 size_t xml_text_next(const char *text, size_t len, size_t *cells);
 
-/* Writes a field of CSV by RFC 4180, in double quotes if it needs them. One that begins with = + -
- * or @ or a wide form of these, behind blanks or none, gets an apostrophe in front, because
+/* Writes a field of CSV by RFC 4180, in double quotes if it needs them. A field that begins with =
+ * + - or @ or a wide form of these, behind blanks or none, gets an apostrophe in front, because
  * spreadsheets would run it as a formula; with `plain` it gets none. Write errors stick to the
  * sink. */
 void csv_put_field(struct sink *out, const char *s, bool plain);

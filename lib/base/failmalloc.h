@@ -1,8 +1,7 @@
 /* For tests only: makes the Nth allocation fail. Every x_test program is linked with failmalloc.c
- * and
- * `-Wl,--wrap=malloc …`, which sends the calls of the test and of lib/ (not those inside shared
- * libraries) through it: malloc, calloc, realloc, free, strdup, strndup, and pthread_create. A
- * library that takes allocation functions joins in: json_set_alloc_funcs(malloc, free).
+ * and with `-Wl,--wrap=malloc …`, which sends the calls of the test and of lib/ (not those inside
+ * shared libraries) through it: malloc, calloc, realloc, free, strdup, strndup, and pthread_create.
+ * A library that takes allocation functions joins in: json_set_alloc_funcs(malloc, free).
  *
  *     static void parse_it(void *ctx, bool refused) { … assert_true(refused || st == ST_OK); … }
  *     assert_true(failmalloc_sweep(parse_it, &input) > 0);

@@ -29,8 +29,8 @@ enum st gz_inflate_member(const char *name, const void **bytes, size_t *len, uin
                           struct strbuf *out, struct err *e) BASE_MUST_USE;
 
 /* Inflates a zlib stream of known size (SHF_COMPRESSED) into out[out_len]. ERR_FORMAT: the stream
- * is damaged, or gives more or fewer than out_len bytes; ERR_TRUNCATED: it is cut. Bytes after the
- * stream are ignored. */
+ * is damaged, or gives more or fewer than out_len bytes; ERR_TRUNCATED: the stream is cut. Bytes
+ * after the stream are ignored. */
 enum st gz_inflate_into(const char *name, const void *bytes, size_t len, void *out, size_t out_len,
                         struct err *e);
 
@@ -47,8 +47,8 @@ enum st gz_deflate_fast(const void *bytes, size_t len, int level, struct strbuf 
  * line by line; it uses constant memory. */
 struct gz_input;
 /* Opens a stream that owns fd: gz_input_close closes fd, and so does a failure of this function:
- * out of memory, or the first bytes cannot be read. It waits for the first bytes. name is copied
- * for error texts. */
+ * out of memory, or the first bytes cannot be read. gz_input_open waits for the first bytes. name
+ * is copied for error texts. */
 enum st gz_input_open(struct gz_input **out, int fd, const char *name, struct err *e);
 /* Waits for the next byte, and reads it with those behind it that are there already, up to len
  * bytes; *got = 0 at the end. On ST_ERR the *got bytes before the damage are in buf; later calls
@@ -64,7 +64,7 @@ void gz_input_close(struct gz_input *in);
 /* Cuts text that comes in pieces of any size into lines. The caller sets `limit` and zeroes the
  * rest. */
 struct line_cutter {
-    size_t limit;    /* maximum length of a line in bytes; 0 = no limit */
+    size_t limit;    /* maximum length of a line in bytes, without its line feed; 0 = no limit */
     uint64_t number; /* number, from 1, of the line that was given or dropped last */
     bool unended;    /* the text ended without a line feed; valid once line_cutter_end is over */
     struct strbuf carry; /* private, as the rest: beginning of a line that is not complete yet */
@@ -79,8 +79,8 @@ struct line_cutter {
  * call continues after it. */
 enum st line_cutter_next(struct line_cutter *c, const char **bytes, size_t *len, const char **line,
                          size_t *line_len, struct err *e) BASE_MUST_USE;
-/* Ends the text, and gives its last line, borrowed, if that has no line feed. Returns whether there
- * is one. */
+/* Ends the text, and gives its last line, borrowed, if that has no line feed and was not dropped.
+ * Returns whether there is such a line. */
 bool line_cutter_end(struct line_cutter *c, const char **line, size_t *line_len);
 /* Frees the memory; the cutter can then cut another text, once `number` and `unended` are reset. */
 void line_cutter_release(struct line_cutter *c);

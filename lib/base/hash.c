@@ -19,7 +19,7 @@ static inline uint32_t load_le32(const uint8_t *p) {
     return (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
 }
 
-/* Loads the last word of the input, which may have fewer than 8 bytes. */
+/* Loads the last 0 to 7 bytes of the input as a little-endian number. */
 static uint64_t load_rest(const uint8_t *p, size_t len) {
     uint64_t v = 0;
     for (size_t i = len; i > 0; i--) {

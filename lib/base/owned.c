@@ -37,8 +37,8 @@ bool owned_folder_alone(const char *path) {
     return true;
 }
 
-/* Checks a folder, or a link on the way to it: another user may neither own it nor, as long as
- * it is not a sticky folder on the way, write to it. */
+/* Checks a folder or a link of the path: no user but this one and root may own it. A folder may be
+ * writable to others only if it is sticky and not the last one of the path. */
 static enum st check_step(const char *path, const struct stat *st, bool last, struct err *e) {
     if (!owner_is_trusted(st)) {
         return err_set(e, ERR_IO, "'%s' belongs to another user", path);

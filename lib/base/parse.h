@@ -1,6 +1,6 @@
 /* Parses numbers, words and ids strictly: the whole text, a pointer and a length, must match,
- * without spaces and whatever the locale. Each function returns false, and leaves *out alone, if
- * it does not. */
+ * without spaces and whatever the locale. Each function with `out` that returns a bool returns
+ * false, and leaves *out alone, if the text does not match. */
 #ifndef STALLKIT_BASE_PARSE_H
 #define STALLKIT_BASE_PARSE_H
 
@@ -10,9 +10,9 @@
 
 /* Reads decimal digits, a number <= max. */
 bool parse_u64(const char *s, size_t len, uint64_t max, uint64_t *out);
-/* Reads a duration in ms, <= max: decimal digits alone, or with a unit after them (ms, s, m, h);
- * a fraction of at most 9 digits is allowed (0.5s), as long as the duration is a whole number of
- * ms. */
+/* Reads a duration in ms, <= max: decimal digits alone, which are ms, or with a unit after them
+ * (ms, s, m, h); a fraction of 1 to 9 digits is allowed (0.5s), as long as the duration is a whole
+ * number of ms. */
 bool parse_duration_ms(const char *s, size_t len, uint64_t max, uint64_t *out);
 /* Reads a number of bytes, <= max: decimal digits alone, or with K, M, G or T after them (1024,
  * 1024^2 and so on). */

@@ -11,8 +11,8 @@
 struct pool;
 
 /* Runs a job, on a worker or, when pool_put or pool_finish would wait, on the caller's thread;
- * `worker` is 0 … threads-1, for per-thread state. It keeps its results in the job and does not
- * own it. */
+ * `worker` is 0 … threads-1, for per-thread state. The callback keeps its results in the job and
+ * does not own the job. */
 typedef void (*pool_work)(void *ctx, void *job, unsigned worker);
 /* Delivers a finished job, on the thread that calls pool_put, pool_poll or pool_finish, in the
  * order in which jobs were put. The callback owns the job again. */

@@ -12,8 +12,8 @@
 #include "base/err.h"
 
 enum {
-    /* An expression with this many parts, repetitions written out, always fits; a program of more
-       than twice as many steps is refused. */
+    /* An expression with this many parts (bytes, sets, positions and operators, {N,M} written out)
+     * always fits; a program of more than twice as many steps is refused. */
     REGEX_SIZE_MAX = 10000,
     REGEX_DEPTH_MAX = 64,      /* an expression with so many levels of parentheses is refused */
     REGEX_TEXT_MAX = 4096,     /* number of bytes of a text, from its start, that are searched */
@@ -30,8 +30,8 @@ void regex_free(struct regex *r);
 
 /* Searches for a match of the expression anywhere in the first REGEX_TEXT_MAX bytes of a text;
  * their end counts as the end of the text. ST_OK: it is there; ST_NONE: it is not. ST_ERR:
- * ERR_LIMIT if that is unknown after REGEX_STEPS_MAX steps, which only an expression of some
- * hundred repeated parts takes; ERR_NOMEM. Answers are kept, for up to 4 MiB of texts, so that a
+ * ERR_LIMIT if that is unknown after REGEX_STEPS_MAX steps, which takes more than 256 steps for
+ * each of 4096 bytes on average; ERR_NOMEM. Answers are kept, for up to 4 MiB of texts, so that a
  * text which comes again costs one look-up. Thread safe. */
 enum st regex_search(struct regex *r, const char *text, size_t len, struct err *e) BASE_MUST_USE;
 

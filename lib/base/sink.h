@@ -34,7 +34,8 @@ struct sink sink_to_function(sink_function write, void *ctx);
 /* Returns a sink that counts bytes and drops them. */
 struct sink sink_to_nowhere(void);
 
-/* Writes bytes that do not fit into the buffer: the slow path of sink_write. */
+/* Writes bytes, and empties the buffer before if they do not fit into it: the slow path of
+ * sink_write. */
 void sink_write_slowly(struct sink *s, const void *bytes, size_t len);
 static inline void sink_write(struct sink *s, const void *bytes, size_t len) {
     if (s->text && strbuf_has_room(s->text, len)) {

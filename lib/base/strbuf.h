@@ -25,8 +25,8 @@ struct strbuf {
 
 /* Frees the text and forgets failures; the limit stays. */
 void strbuf_release(struct strbuf *b);
-/* Empties the buffer for the next text and keeps the memory. It forgets a failure by the limit, but
- * not one by lack of memory. */
+/* Empties the buffer for the next text and keeps the memory. A failure by the limit is forgotten,
+ * but not one by lack of memory. */
 void strbuf_clear(struct strbuf *b);
 /* Empties the buffer as strbuf_clear does, and forgets every failure, for an owner who has
  * checked for it. */
@@ -74,8 +74,8 @@ size_t decimal_put(char *out, uint64_t v);
 
 /* Returns the text, "" when empty; it is borrowed until the next change of the buffer. */
 const char *strbuf_cstr(const struct strbuf *b);
-/* Gives the malloc'ed text to the caller and empties b. NULL, with b unchanged: b has failed, or
- * memory ran out now. */
+/* Gives the malloc'ed text to the caller and empties b. NULL, with the text still in b: b has
+ * failed, or memory ran out now, so that b fails. */
 char *strbuf_take(struct strbuf *b);
 /* Returns ST_OK, or ST_ERR with ERR_NOMEM or ERR_LIMIT if an append failed. */
 enum st strbuf_check(const struct strbuf *b, struct err *e);

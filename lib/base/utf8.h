@@ -17,8 +17,8 @@ size_t utf8_encode(uint32_t code_point, char out[4]);
  * tags and fillers, which hide text or make it look like other text; for separators of lines and
  * paragraphs; and for non-characters. */
 bool utf8_is_printable(uint32_t code_point);
-/* Returns the columns that a code point takes on a terminal: 0 for combining marks, 2 for East
- * Asian wide characters and emoji, else 1. */
+/* Returns the columns that a code point takes on a terminal: 0 for combining marks and some
+ * characters without width, 2 for East Asian wide characters and emoji, else 1. */
 unsigned utf8_columns(uint32_t code_point);
 /* Returns the columns that a text takes on a terminal; a byte that is not UTF-8 takes one. */
 size_t utf8_text_columns(const char *s, size_t len);

@@ -11,21 +11,22 @@
 #include "index/encode.h"
 #include "index/pieces.h"
 
-/* JOBS_PER_THREAD: jobs in flight per thread. It is large because units differ in size by a factor
- * of a thousand, and the results of a job must wait for those of the job before. */
+/* JOBS_PER_THREAD: jobs in flight per thread. The number is large because units differ in size by a
+ * factor of a thousand, and the results of a job must wait for those of the job before. */
 enum { THREADS_MAX = 256, JOBS_PER_THREAD = 16 };
 
 /* Small units share a job: waking a thread for each would cost more than reading it. */
 enum {
     UNITS_PER_JOB = 16,
-    JOB_BYTES = 16 << 10 /* bytes of debug information in a job; at least one unit */
+    /* maximum bytes of debug info in a job of several units; one unit may have more */
+    JOB_BYTES = 16 << 10
 };
 
 struct index_build_run {
     const struct index_source *source;
     struct own_symbols own;
     struct debug *debug; /* NULL = the source has no DWARF */
-    bool incomplete;     /* files with functions of its units were not found */
+    bool incomplete; /* files with functions of its units were not found or are of another build */
     struct build_worker *workers;
     unsigned threads;
     struct pool *pool;
@@ -72,8 +73,8 @@ static bool build_failed(struct index_build_run *b) {
     return is;
 }
 
-/* Makes damage in the DWARF an error of the build: live look-ups report it for each address, which
- * an index cannot do later. */
+/* Makes damage in the DWARF an error of the build: live look-ups report it when an address needs
+ * the damaged unit, which an index cannot do later. */
 static void complain_unit_damage(void *ctx, const char *file, uint64_t unit_offset,
                                  const struct err *why) {
     struct err e = *why;

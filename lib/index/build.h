@@ -23,10 +23,12 @@ struct index_source {
 };
 
 /* Writes the index of a source, whose answers are those of live look-ups in the same slices. The
- * bytes depend on the source alone, not on `threads` (1 … 256). The slices must not change during
- * the call. ST_NONE: the source has neither DWARF nor symbols nor ranges of functions. ST_ERR: a
- * part of the source is damaged (ERR_FORMAT; live look-ups would leave it out and complain), its
- * code spans more than 4 GiB (ERR_UNSUPPORTED), out of memory, or writing failed. */
+ * bytes depend on the source alone, not on `threads` (1 or more; more than 256 count as 256). The
+ * slices must not change during the call. ST_NONE: the source has neither DWARF nor symbols nor
+ * ranges of functions. ST_ERR: a part of the source is damaged (ERR_FORMAT; live look-ups would
+ * leave it out and complain), its code spans more than 4 GiB or its names or records are too large
+ * (ERR_UNSUPPORTED), its inlined calls cost too much work (ERR_LIMIT), out of memory, or writing
+ * failed. */
 enum st index_build(const struct index_source *source, unsigned threads, struct sink *out,
                     struct err *e) BASE_MUST_USE;
 

@@ -37,8 +37,8 @@ static bool cut(const char *line, size_t len, const char **at, size_t *lens) {
     return n == FIELDS;
 }
 
-/* May the text be a key? A key becomes part of a path, so it has 3 to 199 bytes, no '/' and no '.'.
- */
+/* May the text be a key? A key becomes part of a path, so it has 3 to 199 bytes, of which none is
+ * '/', '.' or 0. */
 static bool is_key(const char *s, size_t len) {
     for (size_t i = 0; i < len; i++) {
         if (s[i] == '/' || s[i] == '.' || s[i] == '\0') {

@@ -17,7 +17,8 @@
 struct catalog_entry {
     struct image_id id;
     bool dwarf;
-    uint32_t line; /* number of the entry's line in the file; set by reading */
+    uint32_t line; /* number of the entry's line in the file, from 0, without the title's line; set
+                      by reading */
     const char *arch, *key, *name;
 };
 
@@ -44,10 +45,10 @@ void catalog_release(struct catalog *c);
 size_t catalog_find(const struct catalog *c, const struct image_id *id,
                     const struct catalog_entry **first);
 /* Adds entries to a store's catalog, which it makes if there is none, even if there are no entries
- * to add; a new entry replaces an old one with its id, architecture and key. The lines are
- * appended, so the cost of writing does not grow with the store; only a catalog whose last line is
- * cut is written anew. Waits for other processes that change the catalog, however long that takes.
- * Never ST_NONE. */
+ * to add; a new entry replaces an old one with its id, architecture and key. Lines are appended for
+ * those entries that the catalog does not have unchanged, so the cost of writing does not grow with
+ * the store; only a catalog whose last line is cut, or that has no entries, is written anew. Waits
+ * for other processes that change the catalog, however long that takes. Never ST_NONE. */
 enum st catalog_add(const char *store, const struct catalog_entry *entries, size_t count,
                     struct err *e) BASE_MUST_USE;
 /* Writes the catalog anew, sorted, with the entries for which `keep` returns true. Waits as

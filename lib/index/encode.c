@@ -141,7 +141,7 @@ static uint32_t call_name(struct encoder *c, struct origin_names *origins,
 enum {
     HEAD_BYTES_MAX = 1 + 8 * LEB128_MAX + NODE_COLUMNS + STEP_WIDTHS,
     NUMBER_BYTES = PACKED_WIDTH_MAX / 8,
-    /* bytes of a step with its scope and its address */
+    /* bytes of a step with its scope, its address and its page */
     STEP_BYTES_MAX = (STEP_COLUMNS + SCOPE_COLUMNS + 2) * NUMBER_BYTES,
     /* the columns, and the previous scope of the same node, as in node_scope */
     SCOPE_MEMBERS = SCOPE_COLUMNS + 1
@@ -240,9 +240,9 @@ static struct rows take_steps(struct encoder *c, const struct flat_records *f,
     return (struct rows){c->steps, r->step_count, STEP_COLUMNS, STEP_COLUMNS};
 }
 
-/* Returns the number of address bits in a page with which a page has about PAGE_STEPS steps, and
- * there are not more pages than that needs, however long the code is. span: address of the code's
- * last quantum, in quanta from its start. */
+/* Returns the least number of address bits in a page for which span >> bits is at most steps /
+ * PAGE_STEPS, so that the number of pages follows that of steps, however long the code is. span:
+ * address of the code's last quantum, in quanta from its start. */
 static unsigned page_bits(uint64_t span, size_t steps) {
     enum { PAGE_STEPS = 16 };
     unsigned bits = 0;

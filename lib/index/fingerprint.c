@@ -5,7 +5,7 @@
 
 enum { EDGE = 4096, SAMPLE = 256, SAMPLES = 24 };
 
-/* Mixes at most len bytes from offset `at` on into the fingerprint, and returns it. */
+/* Returns the fingerprint `print` with at most len bytes from offset `at` on mixed in. */
 static uint64_t add_bytes(uint64_t print, const uint8_t *bytes, size_t size, size_t at,
                           size_t len) {
     size_t have = size - at < len ? size - at : len;

@@ -110,7 +110,7 @@ static bool call_covers(const struct debug_function *call, uint64_t address) {
     return i > 0 && call->ranges[i - 1].high > address;
 }
 
-/* Returns the last of the calls in a function whose code has the address, or NULL. */
+/* Returns the last one of the calls inlined into f that covers the address, or NULL. */
 static const struct debug_function *last_call_at(const struct debug_function *f, uint64_t address) {
     size_t end; /* number of calls that begin at the address or below; no call is at UINT64_MAX */
     LOWER_BOUND(end, f->child_count, f->children[end].ranges->low, address + 1);

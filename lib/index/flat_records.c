@@ -5,8 +5,9 @@
 
 #include "base/vec.h"
 
-/* Limit on the work of matching ranges with calls: in undamaged files few of them overlap, in
- * hostile ones all could. */
+/* Limit on the work of flat_calls_read for all ranges of a unit, WORK_FREE plus WORK_PER_BYTE for
+ * each byte of the unit in memory: in undamaged files few ranges of functions overlap, in hostile
+ * files all ranges could. */
 /* WORK_PER_BYTE: work per byte of the unit in memory; a call takes some 100 bytes. */
 enum { WORK_FREE = 1 << 18, WORK_PER_BYTE = 4 };
 
@@ -27,7 +28,7 @@ static enum st add_nodes(struct flat_records *out, const struct flat_calls *call
     return ST_OK;
 }
 
-/* Appends the record's steps: one at each change of the inlined call or of the line. */
+/* Appends the record's steps: one at each change of the inlined call or of the place. */
 static enum st add_steps(struct flat_records *out, const struct flat_scratch *scratch,
                          struct flat_record *r, struct err *e) {
     const struct span_vec *calls = &scratch->calls.spans;
@@ -141,8 +142,8 @@ static enum st add_all_rows(struct flat_records *out, const struct own_symbols *
 
 /* ---- the unit ---- */
 
-/* Returns the number of rows in the unit's sequences, for which steps are reserved, because growing
- * would copy. */
+/* Returns the number of rows in the unit's sequences plus one for each sequence: so many steps are
+ * reserved at first, because growing the array would copy it. */
 static size_t rows_of_code(const struct debug_unit *u) {
     size_t count = 0;
     for (size_t i = 0; i < u->sequence_count; i++) {

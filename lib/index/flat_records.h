@@ -1,5 +1,5 @@
-/* A flat unit as records of the symbol index, each with the steps of its calls and lines. Making
- * them needs only the unit, so several threads can work at once. */
+/* A flat unit as records of the symbol index, each with the steps of its calls and lines. Several
+ * threads can make records at once, each with a struct debug and a flat_scratch of its own. */
 #ifndef STALLKIT_INDEX_FLAT_RECORDS_H
 #define STALLKIT_INDEX_FLAT_RECORDS_H
 
@@ -22,7 +22,7 @@ struct flat_record {
     const struct debug_function *function;
     uint64_t low, high;
     size_t first_node, node_count, first_step, step_count;
-    uint32_t all_at; /* bitwise or of the addresses of the record's steps */
+    uint32_t all_at; /* bitwise or of the member `at` of all steps of the record */
     uint32_t offset; /* offset of the record's bytes in the index, once it is encoded */
 };
 
@@ -48,13 +48,14 @@ struct flat_records {
     size_t node_count, node_cap;
     struct flat_step *steps;
     size_t step_count, step_cap;
-    struct flat_row *rows; /* sorted by address, disjoint; only for code that a symbol may own */
+    struct flat_row *rows; /* sorted by address, disjoint; only for code that a symbol owns */
     size_t row_count, row_cap;
     uint64_t work; /* remaining budget of work for inlined calls */
 };
 
 /* Reads unit `index` and makes its records; `out` is empty or cleared. Never ST_NONE. ST_ERR: the
- * unit cannot be read, or out of memory; `out` is then empty. */
+ * unit cannot be read, a range of a function has more than 4 GiB (ERR_UNSUPPORTED), inlined calls
+ * cost too much work (ERR_LIMIT), or out of memory; `out` is then empty. */
 enum st flat_records_read(struct flat_records *out, struct debug *d, size_t index,
                           const struct own_symbols *own, struct flat_scratch *scratch,
                           struct err *e) BASE_MUST_USE;

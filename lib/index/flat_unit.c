@@ -25,11 +25,12 @@ static void sort_spans(struct span_vec *v) {
 
 /* ---- functions ---- */
 
-/* Limit on the symbols examined for one unit to find those of its functions. */
+/* Limit on the work of own_symbols_enter for all functions of a unit: WORK_FREE, plus WORK_PER_BYTE
+ * for each byte of the unit's debug info. */
 enum { WORK_FREE = 4096, WORK_PER_BYTE = 16 };
 
-/* Sets the entries of functions by their symbols; a function in one piece whose entry is its start
- * needs none. */
+/* Sets the entries of functions by their symbols, except of a function with one range whose entry
+ * is the start of that range. */
 static void settle_entries(struct flat_unit *u, const struct own_symbols *own, uint64_t bytes) {
     uint64_t work = WORK_FREE + bytes * WORK_PER_BYTE;
     for (size_t i = 0; i < u->unit.function_count; i++) {
@@ -73,8 +74,9 @@ const struct code_span *flat_unit_range(const struct flat_unit *u, uint64_t addr
 /* ---- line sequences ---- */
 
 /* Returns the distance in lines from the function's declaration to the first row of the sequence
- * that is in the declaration's file and not above it, because a cold part may begin with inlined
- * code; UINT32_MAX: there is none. */
+ * that is in the declaration's file, at the declaration's line or a later one: rows before that one
+ * are skipped, because a cold part may begin with inlined code. UINT32_MAX: there is no such
+ * row. */
 static uint32_t distance_to_declaration(const struct flat_unit *u, const struct code_span *sequence,
                                         const struct debug_function *f, const char *decl_file) {
     const struct debug_sequence *s = &u->unit.sequences[sequence->owner];
@@ -92,8 +94,8 @@ static uint32_t distance_to_declaration(const struct flat_unit *u, const struct 
 
 /* Chooses among sequences at the same addresses, which remain when linkers fold equal functions
  * into one (lld, mold, gold: --icf). The last sequence counts, so that of the function that owns
- * the code is moved to the end: the sequence that begins nearest to the function's declaration, or,
- * if no distance is known, the first one, whose code the linker mostly keeps. */
+ * the code changes places with the last one: the sequence with the least distance_to_declaration,
+ * or, if no distance is known, the first one, whose code the linker mostly keeps. */
 static void settle_folded(const struct flat_unit *u, struct span_vec *v) {
     for (size_t first = 0, end; first < v->len; first = end) {
         const struct code_span *one = &v->data[first];
@@ -140,7 +142,8 @@ static enum st flatten_sequences(struct flat_unit *u, struct err *e) {
 
 /* ---- lines ---- */
 
-/* Returns the index of the first row of a sequence above the address. */
+/* Returns the index of the first row of a sequence whose address is above `address`; s->last:
+ * none. */
 static size_t row_above(const struct flat_unit *u, const struct debug_sequence *s,
                         uint64_t address) {
     const struct debug_row *rows = u->unit.rows + s->first;
@@ -172,7 +175,7 @@ static inline void add_line(struct flat_lines *v, uint64_t at, struct flat_place
     }
 }
 
-/* Appends the lines of a sequence in [low, high), which lies inside it. False: out of memory. */
+/* Appends the lines of [low, high), which lies inside the sequence. False: out of memory. */
 static bool add_sequence(const struct flat_unit *u, const struct debug_sequence *s, uint64_t low,
                          uint64_t high, uint64_t from, struct flat_lines *out) {
     const struct debug_row *rows = u->unit.rows;

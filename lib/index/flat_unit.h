@@ -1,5 +1,5 @@
-/* One unit of debug information, flattened: for each address one function, one innermost inlined
- * call, one line. Both live look-ups and the symbol index use it. */
+/* One unit of debug information, flattened: for each address at most one function, one innermost
+ * inlined call and one line. Both live look-ups and the symbol index use it. */
 #ifndef STALLKIT_INDEX_FLAT_UNIT_H
 #define STALLKIT_INDEX_FLAT_UNIT_H
 
@@ -28,9 +28,9 @@ struct flat_unit {
 };
 
 /* Reads unit `index` into *out, which is NULL or a unit that was read before, whose memory is used
- * again; flat_unit_free frees it. Symbols give the starts of functions for which debug info lacks
- * them. ST_ERR: nothing of the unit can be read, or out of memory; *out is NULL then. Never
- * ST_NONE. */
+ * again; flat_unit_free frees the unit. The symbols in `own` give the starts of functions for which
+ * debug info lacks them. ST_ERR: nothing of the unit can be read, or out of memory; *out is NULL
+ * then. Never ST_NONE. */
 enum st flat_unit_open(struct flat_unit **out, struct debug *d, const struct own_symbols *own,
                        size_t index, struct err *e) BASE_MUST_USE;
 /* Frees the unit; u may be NULL. */
@@ -97,7 +97,7 @@ static inline uint64_t flat_unit_first_row(const struct flat_unit *u, uint64_t l
     return debug_is_assembler(&u->unit) ? 0 : low;
 }
 
-/* A place that holds from address `at` up to the next line's. */
+/* A place that holds from address `at` up to the `at` of the next flat_line. */
 struct flat_line {
     uint64_t at;
     struct flat_place place;
@@ -127,19 +127,20 @@ struct flat_calls {
     /* calls with code in the stretch, each after the call that it is in */
     struct flat_node *nodes;
     size_t node_count, node_cap;
-    /* code of the calls; a later span counts before those that it covers */
+    /* the whole stretch, then the code of each call; of overlapping spans the last one counts */
     struct span_vec painted;
     struct span_vec spans; /* disjoint, cover the stretch; owner: as flat_node.parent */
 };
 void flat_calls_release(struct flat_calls *c);
 
 /* Fills *c with the calls inlined into a function in [low, high), which is not empty. Of siblings
- * at one address the last one counts, as in LLVM; calls deeper than LOOKUP_INLINE_MAX are left out.
- * *work: ranges and spans that may still be visited (ERR_LIMIT). Never ST_NONE. */
+ * at one address the last one counts, as in LLVM; calls that are inside of LOOKUP_INLINE_MAX - 1 or
+ * more other inlined calls are left out. *work: calls, ranges and spans that may still be visited
+ * (ERR_LIMIT when there are more). Never ST_NONE. */
 enum st flat_calls_read(struct flat_calls *c, const struct debug_function *f, uint64_t low,
                         uint64_t high, uint64_t *work, struct err *e) BASE_MUST_USE;
 /* Writes the calls inlined into a function at one address, the outermost first, as flat_calls_read
- * has them there; returns their number, below LOOKUP_INLINE_MAX. They stay as long as f. */
+ * has them there; returns their number, below LOOKUP_INLINE_MAX. The calls live as long as f. */
 size_t flat_calls_at(const struct debug_function *f, uint64_t address,
                      const struct debug_function *calls[LOOKUP_INLINE_MAX]);
 

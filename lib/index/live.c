@@ -110,8 +110,8 @@ static enum st lookup_nameless(const struct live *l, uint64_t address, struct lo
 
 /* Answers from the symbol table. Without a symbol, or if the symbol's name is longer than
  * OBJECT_NAME_MAX, the answer is the range of a function without a name (ST_NONE: there is none).
- * Units of assembler have lines but no functions; the address then has the line that these units
- * give. */
+ * The frame has the line of the first of `units` that has one for the address, because units of
+ * assembler have lines but no functions. */
 static enum st lookup_symbol(struct live *l, const size_t *units, size_t unit_count,
                              uint64_t address, struct lookup_hit *hit, struct err *e) {
     const struct object_symbol *s = own_symbols_find(&l->symbols, address);

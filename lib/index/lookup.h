@@ -45,7 +45,8 @@ struct lookup_hit {
 
 struct lookup_source;
 struct lookup_ops {
-    /* Fills *hit. ST_NONE: the address is in no function. ST_ERR: e names the damaged part. */
+    /* Fills *hit. ST_NONE: the address is in no function. ST_ERR: a part of the file is damaged,
+     * which e names, or out of memory. */
     enum st (*lookup)(struct lookup_source *s, uint64_t address, struct lookup_hit *hit,
                       struct err *e);
     void (*close)(struct lookup_source *s);
@@ -146,17 +147,18 @@ static inline void lookup_close(struct lookup_source *s) {
 /* Stands in place of a unit's offset for damage to a section or table of the file. */
 #define LOOKUP_NO_UNIT UINT64_MAX
 
-/* Callback for a damaged unit of a file: its offset in .debug_info, or LOOKUP_NO_UNIT. */
+/* Callback for damage to a unit of a file; unit_offset: the unit's offset in .debug_info, or
+ * LOOKUP_NO_UNIT. */
 typedef void (*lookup_complain)(void *ctx, const char *file, uint64_t unit_offset,
                                 const struct err *why);
 
 /* Opens the live debug info of a slice: DWARF, read unit by unit as addresses need it and kept
  * (within a memory budget), then its symbol table. `paired` (may be NULL) is the binary of the same
- * id when the slice is a dSYM: its function starts bound symbols. others (may be NULL): as for
- * debug_open; copied. The slices, and the context of the finder, must outlive the source. The
- * source is concurrent: threads wait for each other only where they want the same unit at once;
- * complain is called once for each damage. ST_NONE: neither DWARF nor symbols nor ranges of
- * functions. */
+ * id when the slice is that of a dSYM or a separate debug file: function starts of `paired` bound
+ * the symbols. others (may be NULL): as for debug_open; copied. The slices, and the context of the
+ * finder, must outlive the source. The source is concurrent: threads wait for each other only where
+ * they want the same unit at once; complain is called once for each damage. ST_NONE: neither DWARF
+ * nor symbols nor ranges of functions. */
 enum st lookup_open_live(struct lookup_source **out, const struct object_slice *s,
                          const struct object_slice *paired, const struct debug_others *others,
                          lookup_complain complain, void *ctx, struct err *e) BASE_MUST_USE;

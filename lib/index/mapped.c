@@ -74,8 +74,9 @@ static enum st mapped_lookup(struct lookup_source *source, uint64_t address, str
     if (m->piece_count == 0) {
         return ST_NONE;
     }
-    /* If these two blocks are undamaged, the address is certainly between these two pieces, even if
-     * the binary search has read damaged blocks on the way. */
+    /* If the blocks with the entries of the pieces before and behind the address are undamaged, the
+     * address is certainly between these two pieces, even if the binary search has read damaged
+     * blocks on the way. */
     size_t first = after > 0 ? after - 1 : 0, end = after + (after < m->piece_count);
     if (mapped_trust(m, INDEX_ADDR, first * 4, end * 4, e) != ST_OK) {
         return ST_ERR;

@@ -10,13 +10,13 @@
 #include "index/format/format.h"
 #include "index/lookup.h"
 
-/* Opens an index file and maps it. Only its header, table of contents and table of checksums are
- * read and checked; each kilobyte of the rest is checked against its checksum when a look-up first
- * needs it (ST_ERR: damaged). Look-ups are thread safe. ST_NONE: no such file, or it is no index.
- * ST_ERR as index_header_read. */
+/* Opens an index file and maps it. Only its header, table of contents, table of checksums and the
+ * block of the image's name are read and checked; each INDEX_SUMMED bytes of the rest are checked
+ * against their checksum when a look-up first needs them (ST_ERR: damaged). Look-ups are thread
+ * safe. ST_NONE: no such file, or it is no index. ST_ERR as index_header_read. */
 enum st mapped_open(struct lookup_source **out, const char *path, struct err *e) BASE_MUST_USE;
 /* Opens an index file as mapped_open does if only this user and root may write to it
- * (filemap_open_owned); ST_NONE: it is not. */
+ * (filemap_open_owned); ST_NONE: also if others may write to the file, or it is no plain file. */
 enum st mapped_open_owned(struct lookup_source **out, const char *path,
                           struct err *e) BASE_MUST_USE;
 /* Opens an index over bytes that the caller keeps alive, as mapped_open does; name is for messages
@@ -24,7 +24,7 @@ enum st mapped_open_owned(struct lookup_source **out, const char *path,
 enum st mapped_open_bytes(struct lookup_source **out, const char *name, const uint8_t *data,
                           size_t len, struct err *e) BASE_MUST_USE;
 
-/* The functions below take a source that mapped_open or mapped_open_bytes opened. */
+/* The functions below take a source that one of the functions above opened. */
 /* Are all bytes of the index unchanged since they were written? Reads them all. */
 bool mapped_is_sound(const struct lookup_source *s);
 const struct index_header *mapped_header(const struct lookup_source *s);

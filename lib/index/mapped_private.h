@@ -47,8 +47,8 @@ static inline bool mapped_known_sound(const struct mapped *m, enum index_section
     return atomic_load_explicit(&m->sound[m->first_block[which] + block], memory_order_relaxed);
 }
 
-/* Compares blocks first to last of a section with their checksums, unless they were found right
- * before. ST_ERR: one differs. */
+/* Compares blocks first to last, both included, of a section with their checksums, except those
+ * that were found right before. ST_ERR: one differs. */
 enum st mapped_trust_blocks(const struct mapped *m, enum index_section which, uint64_t first,
                             uint64_t last, struct err *e);
 /* Are the strings that begin in a block unchanged, up to the end of the last one? */

@@ -205,7 +205,7 @@ static inline enum st trust_rows(const struct mapped *m, const struct packed_tab
     return begin < end ? mapped_trust(m, INDEX_DATA, rows + begin, rows + end, e) : ST_OK;
 }
 
-/* Sets *out to the number of steps up to an offset in the record. */
+/* Sets *out to the number of steps that begin at or before an offset in the record. */
 static inline enum st count_steps(const struct mapped *m, const struct function_tables *t,
                                   uint64_t offset, uint64_t *out, struct err *e) {
     uint64_t quanta = offset >> t->quantum_bits, page = quanta >> t->page_bits;

@@ -12,9 +12,9 @@
  * has to grow once. */
 enum { STRING_BYTES = 48 };
 
-/* Limits on strings: together they may have STRINGS_RATIO times the bytes of the file, plus
+/* Limits on strings: together they may have STRINGS_RATIO times the `size` of names_begin, plus
  * STRINGS_FREE; the strings that are looked up, repeats included, may have LOOKED_AT_RATIO times as
- * many. */
+ * many bytes. */
 enum { STRINGS_RATIO = 8, STRINGS_FREE = 16 << 20, LOOKED_AT_RATIO = 16 };
 
 /* ---- entries of a buffer ---- */

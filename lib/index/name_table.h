@@ -33,7 +33,7 @@ struct name_table {
     uint64_t room; /* maximum number of bytes of all strings; 0: only the size of an offset limits
                       them */
     uint64_t looked_at; /* bytes of strings that were looked up */
-    bool excess;        /* the strings had more bytes than `room` allows */
+    bool excess; /* the strings, or the look-ups of strings, had more bytes than `room` allows */
     bool failed;
 };
 
@@ -46,8 +46,9 @@ struct function_names {
 };
 
 /* Begins the tables; expected: approximate number of names; size: bytes of the file and of the
- * debug info that the names are from; 0: no limit. The size limits the bytes of the names: several
- * names may share bytes of the file, so that a small file could otherwise make a huge index. */
+ * debug info that the names are from, together; 0, or UINT32_MAX and more: no limit. The size
+ * limits the bytes of the names: several names may share bytes of the file, so that a small file
+ * could otherwise make a huge index. */
 void names_begin(struct name_table *t, size_t expected, uint64_t size);
 void names_release(struct name_table *t);
 /* Returns ST_ERR if a call failed: out of memory, or the names have more bytes than a 32-bit offset

@@ -18,8 +18,8 @@ static bool is_plain_file(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
 }
 
-/* Looks up the entry of a path, and adds it if it is new. ST_NONE: it is new. ST_OK with *out =
- * NULL: an earlier attempt to open it failed. */
+/* Looks up the entry of a path, and adds one if there is none. ST_NONE: an entry was added. ST_OK
+ * with *out = NULL: an earlier attempt to open the path failed. */
 static enum st recall(struct open_files *f, const char *path, struct map_entry **entry,
                       struct object **out, struct err *e) {
     bool added = false;
@@ -34,8 +34,8 @@ static enum st recall(struct open_files *f, const char *path, struct map_entry *
     return added ? ST_NONE : ST_OK;
 }
 
-/* Keeps an open object under its entry. member: the map of the archive member that the object is
- * in; NULL = it has a file of its own. */
+/* Keeps an open object under its entry. ST_ERR: out of memory, and the object is closed. member:
+ * the map of the archive member that the object is in; NULL = it has a file of its own. */
 static enum st keep_open(struct open_files *f, struct map_entry *entry, struct object *o,
                          const struct filemap *member, struct err *e) {
     if (!VEC_RESERVE(&f->members, 1) || !VEC_PUSH(&f->objects, o)) {
@@ -245,7 +245,8 @@ struct named_file {
     const char *path;
     const char *base; /* file name to look for beside the slice's file; NULL = do not, as another
                          file may have it */
-    bool unplaced;    /* skip a relative path whose folder is unknown */
+    /* with `folder` unknown, do not try a relative path from the working directory */
+    bool unplaced;
 };
 
 /* Sets b to the n-th path at which the file is looked for, or leaves it empty if that path does not
@@ -299,8 +300,8 @@ static enum st find_file(void *ctx, const struct object_slice *s, const char *na
 
 /* ---- object files of a debug map ---- */
 
-/* Returns the number of bytes of the folders in the name of a thin archive's member, which a map
- * names without them; 0 for a member of another archive. */
+/* Returns the number of bytes of the folders in the name of a thin archive's member; a debug map
+ * has the member's name without its folders. 0 for a member of another archive. */
 static size_t folders_len(const struct archive_member *m) {
     size_t len = m->name_len;
     while (len > 0 && m->name[len - 1] != '/') {
@@ -323,7 +324,7 @@ static int by_member(const void *a, const void *b) {
 }
 
 /* Maps an archive and lists its members up to the first damage. ST_NONE: the file is no archive or
- * cannot be read; *out is then empty. */
+ * cannot be read. The caller must call release_archive whatever the status. */
 static enum st list_archive(struct listed_archive *out, const char *path, struct err *e) {
     struct static_archive a;
     struct archive_member member;
@@ -491,8 +492,8 @@ static enum st object_state(void *ctx, const struct object_slice *s,
     return st;
 }
 
-/* Opens an archive member once. ST_NONE: it is no object file, or an earlier attempt to open it
- * failed. */
+/* Opens an archive member once. ST_NONE: the member is no object file, or an earlier attempt to
+ * open the member failed. */
 static enum st open_member(struct split_files *f, const char *path, const struct archive_member *m,
                            struct object **out, struct err *e) {
     struct map_entry *entry;

@@ -25,15 +25,15 @@ struct open_files {
 };
 
 /* Open a path, or a candidate of a finder that outlives *f; each is opened once. hint: the path
- * comes from an image or a debug file and not from the user, so only a plain file is opened, and a
- * failure has no reason. ST_NONE: it cannot be opened; the first time, without `hint`, *why (never
- * NULL) is set to the reason. ST_ERR: out of memory. */
+ * comes from an image or a debug file and not from the user, so only a plain file is opened, and
+ * *why is not set to the reason of a failure. ST_NONE: it cannot be opened; the first time, without
+ * `hint`, *why (never NULL) is set to the reason. ST_ERR: out of memory. */
 enum st open_files_path(struct open_files *f, const char *path, bool hint, struct object **out,
                         struct err *why) BASE_MUST_USE;
 enum st open_files_candidate(struct open_files *f, const struct find_candidate *c,
                              struct object **out, struct err *why) BASE_MUST_USE;
 /* Takes over an open object, which open_files_path returns for its path from now on; if the path is
- * open already, the object is closed. */
+ * open already, or memory runs out (ST_ERR), the object is closed. */
 enum st open_files_adopt(struct open_files *f, struct object *o, struct err *e) BASE_MUST_USE;
 /* Opens the supplementary file that dwz moved the slice's debug information to: from the finder
  * (may be NULL), at the path in the slice, or under /usr/lib/debug. ST_NONE: the slice names no
@@ -69,13 +69,15 @@ struct split_files {
  * as *f.
  *
  * A package is looked for as FILE.dwp (FILE with and without `.debug`) and by build-id under
- * /usr/lib/debug; a unit's file at the path in the unit, and by its name beside the file. It is the
- * right one if it has the unit's id (stallkit-design(7), ADDRESS RULES).
+ * /usr/lib/debug; a unit's file at the path in the unit (a relative one from the unit's folder,
+ * then from the linked file's), then by its base name beside the linked file. A file is the right
+ * one if it has the unit's id (stallkit-design(7), ADDRESS RULES).
  *
- * An object file of a debug map is looked for at its path (from the linked file's folder if it is
- * relative) and, if no other one of the map has its base name, by that name beside the linked file;
- * an archive's member is looked for in the archive. It is the right one if it has the map's time of
- * modification. */
+ * An object file of a debug map is looked for at its path (a relative one from the working
+ * directory, if the map has a time for it, then from the linked file's folder) and, if no other one
+ * of the map has its base name, by that name beside the linked file; an archive's member is looked
+ * for in the archive. A file is the right one if it has the map's time of modification, or the map
+ * has no time for it. */
 void split_files_init(struct split_files *f);
 void split_files_release(struct split_files *f);
 

@@ -195,9 +195,9 @@ struct active {
     size_t head, *next;
 };
 
-/* Writes the units of the first claims in the list that hold the address, as many as live look-ups
- * try, and returns their number; claims that end at or before the address are unlinked. A unit that
- * claims twice counts once. */
+/* Writes the units of the first LIVE_CLAIMS_MAX claims in the list that hold the address, because
+ * live look-ups try no more, and returns the number of units; claims that end at or before the
+ * address are unlinked. A unit that claims twice counts once. */
 static size_t claimants_at(struct active *a, const struct debug_claim *claims, uint64_t at,
                            size_t *units) {
     size_t taken = 0, count = 0;

@@ -36,9 +36,11 @@ struct piece_vec {
     size_t len, cap;
 };
 
-/* Cuts the code: of the units that claim an address the first that owns it answers (claims in the
- * order of debug_claims), else the symbol there, with the first line that the units have. Encodes
- * the records that pieces need besides those of the units. Never ST_NONE. */
+/* Cuts the code: of the units that claim an address (the last one in `claims` first,
+ * LIVE_CLAIMS_MAX claims at most) the first unit with a function that owns it answers, else the
+ * symbol there, with the line of the first of these units that has one, else the function without a
+ * name. claims: in the order of debug_claims. Encodes the records that pieces need besides those of
+ * the units. Never ST_NONE. */
 enum st pieces_cut(struct piece_vec *out, struct encoder *c, const struct unit_code *units,
                    const struct debug_claim *claims, size_t claim_count,
                    struct err *e) BASE_MUST_USE;

@@ -47,8 +47,8 @@ static enum st append_all(const struct code_span *in, size_t n, struct span_vec 
 
 /* ---- spans that nest ---- */
 
-/* MOVES_PER_SPAN: limit of the insertion sort, beyond which qsort sorts. SPANS_FEW: number of spans
- * up to which no memory is allocated. */
+/* MOVES_PER_SPAN: limit on the moves of the insertion sort, for each span, beyond which qsort
+ * sorts. SPANS_FEW: number of spans up to which sorting allocates no memory. */
 enum { MOVES_PER_SPAN = 16, SPANS_FEW = 64 };
 
 static int by_low_and_place(const void *a, const void *b) {
@@ -97,8 +97,9 @@ static inline void leave_nest(struct span_nest *n, uint64_t address) {
     }
 }
 
-/* Flattens spans that nest. Each appends at most two spans: its part in front of an inner one, and
- * its remainder. ST_NONE: the spans do not nest, and nothing is appended. */
+/* Flattens spans that nest. Each span makes at most two appends: the part of the span around it
+ * that lies in front of it, and its own remainder. ST_NONE: the spans do not nest, or a span
+ * precedes, in the input, the one around it; nothing is appended then. */
 static enum st sweep_nest(struct span_nest n, const struct code_span *const *order, size_t count,
                           struct err *e) {
     if (!VEC_RESERVE(n.out, 2 * count)) {

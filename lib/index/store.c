@@ -20,7 +20,7 @@
 #include "index/store_trim.h"
 
 enum {
-    TOUCH_SECONDS = 3600, /* an index whose time is younger than this is not touched */
+    TOUCH_SECONDS = 3600, /* an index whose time is this long ago or less is not touched */
     TRIES = 100           /* attempts to lock a temporary file that other processes remove */
 };
 
@@ -173,7 +173,8 @@ static mode_t file_mode(const struct index_store *s) {
 
 /* ---- reading ---- */
 
-/* Opens an index that may be trusted, see index_store_trusts. ST_NONE: there is none. */
+/* Opens the index of the key at the path. ST_NONE: there is none, or it may not be trusted, see
+ * index_store_trusts. */
 static enum st open_index_file(const struct index_store *s, const char *key, const char *path,
                                struct lookup_source **out, struct err *e) {
     if (!s->unnamed) {
@@ -280,9 +281,10 @@ bool store_make_folders(char *path, mode_t mode) {
     return mkdir(path, mode) == 0 || errno == EEXIST;
 }
 
-/* Makes the folder STORE/NAME. False: it cannot be made, a link is in its place, which may lead out
- * of the store, or the store is another user's, which is read but not written: root would leave
- * files in it that its owner cannot remove. */
+/* Makes the folder STORE/NAME. False: the folder cannot be made, a link is in its place, other users
+ * may write to it although the store is unnamed, the store is closed, or it is another user's: such
+ * a store is read but not written, because root would leave files in it that its owner cannot
+ * remove. */
 static bool make_inside(struct index_store *s, const char *name, size_t len) {
     struct strbuf path = {0};
     struct stat is;
@@ -372,10 +374,10 @@ static enum st write_bytes(void *ctx, const void *bytes, size_t len, struct err 
     return ST_OK;
 }
 
-/* Opens and locks the temporary file. ST_ERR: another process has locked it, or it cannot be
- * opened. ST_NONE: the locked file is no temporary file any more, and must not be touched: its
- * former writer has renamed it, or another process removed it as a dead writer's; a retry may
- * succeed. */
+/* Opens and locks the temporary file. ST_ERR: another process has locked the file and `wait` is
+ * false, or the file cannot be opened, locked or emptied. ST_NONE: the locked file is no temporary
+ * file any more, and must not be touched: its former writer has renamed it, or another process
+ * removed it as a dead writer's; a retry may succeed. */
 static enum st open_temporary(struct writer *w, bool wait) {
     const char *path = strbuf_cstr(&w->temporary);
     struct stat ours, there;
@@ -434,8 +436,8 @@ static bool is_poorer(const struct writer *w, uint64_t fingerprint) {
     return poorer;
 }
 
-/* Renames the complete temporary file to the index's path, unless the store has an index with more
- * debug info: then the temporary file is removed. ST_NONE: renaming failed. */
+/* Renames the complete temporary file to the index's path, unless is_poorer holds: then the
+ * temporary file is removed, and the store's index stays. ST_NONE: renaming failed. */
 static enum st publish(struct writer *w, uint64_t fingerprint) {
     if (is_poorer(w, fingerprint)) {
         (void)unlink(strbuf_cstr(&w->temporary));
@@ -475,8 +477,8 @@ static enum st write_index(struct writer *w, const struct index_source *source, 
     return st;
 }
 
-/* Does the store have an index that need not be built again? Files that an incomplete one lacks may
- * be there now. */
+/* Does the store have a usable index of the key that lacks no files? An incomplete index is built
+ * again, because the files that it lacks may exist now. */
 static bool exists(const struct index_store *s, const char *key, uint64_t fingerprint) {
     struct strbuf path = {0};
     index_store_path(s, key, &path);

@@ -26,12 +26,13 @@ struct index_store;
 struct store_options {
     const char *path; /* path of the store's folder, which is made at first use, with the folders
                          above it */
-    /* limit in bytes, beyond which the least recently used files are removed; 0 = none */
+    /* limit in bytes, beyond which the least recently used files are removed; 0 = no limit; not
+     * used if `permanent` */
     uint64_t cap;
     unsigned threads; /* number of threads that build an index */
     bool permanent; /* indexes outlive their sources: they are removed on demand only, and a catalog
                        lists them once index_store_flush has made them survive a power failure.
-                       Checksums find those that did not */
+                       Checksums find indexes that did not survive one */
     /* The store is a cache that nobody named: its folders and indexes are made for this user alone,
      * and those that others may have written are neither believed nor touched */
     bool unnamed;
@@ -48,9 +49,9 @@ enum st index_store_again(struct index_store **out, const struct index_store *s,
  * nobody named, before it is used. ST_NONE: there is no folder yet. ST_ERR: others can (the error
  * names the folder), the path is not absolute, or memory ran out. */
 enum st index_store_check(const struct index_store *s, struct err *e) BASE_MUST_USE;
-/* May the indexes and files of the ids that begin with these two digits be believed, as the store
- * was named, or only this user and root may write to STORE/ab? False for a missing folder of a
- * store that nobody named. */
+/* May the indexes and files in STORE/ab be believed? The first two bytes of `ab` are the digits,
+ * what follows is ignored. Always true for a store that a user named; else true if the folder
+ * exists and only this user and root may write to it. */
 bool index_store_trusts(const struct index_store *s, const char *ab);
 /* Is the store a cache that no user named (store_options)? */
 bool index_store_is_unnamed(const struct index_store *s);
@@ -58,8 +59,8 @@ bool index_store_is_unnamed(const struct index_store *s);
 void index_store_free(struct index_store *s);
 /* Returns the path of the store's folder, borrowed. */
 const char *index_store_folder(const struct index_store *s);
-/* Makes the folder STORE/NAME and those above it. ST_NONE: it cannot be made (index_store_trouble
- * returns the reason), or the store is another user's. */
+/* Makes the folder STORE/NAME and those above it. ST_NONE: the folder cannot be made
+ * (index_store_trouble returns the reason), or the store is another user's. */
 enum st index_store_make_folder(struct index_store *s, const char *name) BASE_MUST_USE;
 /* Returns the text of the first failure to write; NULL = none. */
 const char *index_store_trouble(const struct index_store *s);
@@ -70,16 +71,18 @@ enum st index_store_key(const struct object_slice *slice, const struct object_sl
                         struct err *e) BASE_MUST_USE;
 
 /* Opens the index of the key. ST_NONE: there is none, or it has another fingerprint, is of an older
- * builder or a later format, cannot be read, or is damaged; a damaged one is removed unless the
- * store is another user's. ST_ERR: out of memory. */
+ * builder or of a format that is not read, cannot be read, or is damaged; a damaged one is removed
+ * unless the store is another user's. ST_ERR: out of memory. */
 enum st index_store_open(struct index_store *s, const char *key, uint64_t fingerprint,
                          struct lookup_source **out, struct err *e) BASE_MUST_USE;
-/* Builds the index of a source and puts it into the store, unless an undamaged one is there. One
- * that lacks files of the source (object files of a debug map, .dwo files) is built again, and kept
- * only if the new one has less debug info. wait: wait for another process that is building it.
- * ST_NONE: another process is building it, the source cannot be indexed, or the store cannot be
- * written (index_store_trouble returns the reason). *why (may be NULL) becomes the reason why the
- * source cannot be indexed; ERR_UNREAD: it has nothing for an index. */
+/* Builds the index of a source and puts it into the store, unless the store has an undamaged one
+ * with the source's fingerprint, of this builder or a later one. If the stored index lacks files of
+ * the source (object files of a debug map, .dwo files), a new one is built, and replaces the stored
+ * one unless the new one lacks files, too, and has less debug info. wait: wait for another process
+ * that is building the index. ST_NONE: another process is building the index and `wait` is false,
+ * the source cannot be indexed, or the store cannot be written (index_store_trouble returns the
+ * reason). *why (may be NULL) becomes the reason why the source cannot be indexed; ERR_UNREAD: it
+ * has nothing for an index. */
 enum st index_store_add(struct index_store *s, const struct index_source *source, const char *key,
                         bool wait, struct err *why, struct err *e) BASE_MUST_USE;
 /* Takes the lock of a permanent store and holds it until s is freed. With `alone`, no other process
@@ -92,8 +95,8 @@ enum st index_store_hold(struct index_store *s, bool alone) BASE_MUST_USE;
 enum st index_store_flush(const struct index_store *s, struct err *e) BASE_MUST_USE;
 /* Removes an index that turned out to be damaged, unless the store is another user's. */
 void index_store_remove(struct index_store *s, const char *key);
-/* Notes that the file of an index is used: sets its time to now, unless it is less than an hour
- * old. Does nothing if the time may not be changed. */
+/* Notes that the file of an index is used: sets the file's time to now if that time is more than an
+ * hour ago or in the future. Does nothing if the time may not be changed. */
 void index_store_touch(const char *path);
 /* Appends the path of a key's index to *out. */
 void index_store_path(const struct index_store *s, const char *key, struct strbuf *out);

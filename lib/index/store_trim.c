@@ -30,10 +30,10 @@ struct trim {
     VEC(struct stored_entry) entries;
 };
 
-/* Calls on_file for each file of a folder whose name does not begin with a dot, with the folder's
- * descriptor, which stays the same folder whatever is renamed to its path meanwhile. A link in the
- * place of a store's folder, which might lead out of the store, is not followed: flags are 0 or
- * O_NOFOLLOW. */
+/* Calls on_file for each entry of a folder, except entries whose names begin with a dot, with the
+ * folder's descriptor, which stays the same folder whatever is renamed to its path meanwhile. A
+ * link in the place of a store's folder, which might lead out of the store, is not followed: flags
+ * are 0 or O_NOFOLLOW. */
 static void each_file(int at, const char *folder, int flags,
                       void (*on_file)(void *ctx, int dir, const char *name), void *ctx) {
     int fd = openat(at, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);

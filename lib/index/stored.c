@@ -23,7 +23,8 @@ struct stored {
     _Atomic(struct lookup_source *) mapped, live;
     atomic_bool damaged; /* the index was found damaged and is not used any more */
     pthread_mutex_t own_lock;
-    pthread_mutex_t *lock; /* held to open either source, and to build the index */
+    pthread_mutex_t *lock; /* held by look-ups that open a source or build the index; stored_open
+                              does not take it */
     atomic_bool tried;     /* building was tried, or must not be */
     uint64_t earlier;      /* cost of earlier runs */
     uint64_t whole;        /* 1 + bytes of debug info in all units; set when `live` is opened */
@@ -69,8 +70,9 @@ static enum st open_index(struct stored *s, bool add, struct err *e) {
 }
 
 /* Chooses between an index that lacks some of the source's files and a live look-up, for which
- * these files may exist now. An index of a debug map is used only if all the map's object files are
- * gone, so that it never hides lines of one. */
+ * these files may exist now. An incomplete index of a debug map is used only if no object file of
+ * the map can be used now (debug_map_is_lost), so that the index never hides lines of an object
+ * file. */
 static enum st settle_incomplete(struct stored *s, struct err *e) {
     struct lookup_source *mapped = atomic_load(&s->mapped);
     atomic_store(&s->mapped, NULL);
@@ -176,7 +178,7 @@ static const struct lookup_ops stored_ops = {.lookup = stored_lookup, .close = s
 /* The facts that the stabs of a debug map have given so far. */
 struct map_times {
     bool untimed;  /* the object file of the current stabs has no time */
-    bool function; /* a file of the source has a function */
+    bool function; /* an object file without a time has a function */
 };
 
 static bool look_at_time(void *ctx, const struct object_stab *stab) {

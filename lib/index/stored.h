@@ -9,13 +9,16 @@
 #include "index/store.h"
 
 /* Opens a source as lookup_open_live does, with an index if there is a store (NULL: live look-ups
- * only). lock (borrowed; NULL = one of its own) is held while debug info is opened or an index is
- * built: sources of one file, or with one supplementary file, share it.
+ * only). Look-ups hold `lock` (borrowed; NULL = one of the source's own) while they open debug info
+ * or build an index: sources of one file, or with one supplementary file, share a lock.
+ * stored_open, which does the same, does not take the lock: its caller holds it, unless nothing is
+ * shared.
  *
  * When to build is the ski rental problem (Karlin, Manasse, Rudolph, Sleator 1988): how many
  * look-ups will follow is unknown. So the index is built once live look-ups, over all runs, have
- * read as much debug info as the file has (each run also counts a sixteenth of it for opening): the
- * cost is at most doubled, and a single dump never pays for a whole file.
+ * read as much debug info as the file has (each earlier run also counts a sixteenth of that for
+ * opening): the cost is at most doubled, and a first run that reads each unit at most once does not
+ * pay for a whole file.
  *
  * An index that was built while files of the source were missing is not used, because these files
  * may exist now; but an index of a debug map is used if none of the map's object files can be

@@ -56,8 +56,8 @@ static enum st opened(struct symbol_set *s, const char *path, enum st st, struct
     return st == ST_OK ? finder_give_names(s->finder, o, symbol_set_complain, s, e) : st;
 }
 
-/* Opens a path once. hint: an image or a debug file names the path. ST_NONE: it cannot be opened.
- */
+/* Opens a path once. hint: an image or a debug file names the path. ST_NONE: the path cannot be
+ * opened. */
 static enum st open_path_once(struct symbol_set *s, const char *path, bool hint,
                               struct object **out, struct err *e) {
     struct err why = {0};
@@ -72,8 +72,8 @@ enum st symbol_set_open(struct symbol_set *s, struct open_files *files,
     return opened(s, c->path, st, *out, &why, e);
 }
 
-/* Sets *alt to the supplementary file of dwz that the slice names, or NULL; a missing file is
- * reported once. ST_ERR: out of memory. */
+/* Sets *alt to the supplementary file of dwz that the slice names, or NULL; if the slice has DWARF,
+ * a missing file is reported once. ST_ERR: out of memory. */
 static enum st find_alt(struct symbol_set *s, const struct object_slice *slice, const char *path,
                         const struct object_slice **alt, struct err *e) {
     const char *name;
@@ -187,7 +187,8 @@ static enum st find_separate(const struct object_slice *slice, const char *path,
     return why.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
 }
 
-/* Considers the separate debug file of a file without DWARF, which shares its id. */
+/* Considers the separate debug file of a file without DWARF. The separate file must have the same
+ * id or, if the slice has no id, the same architecture. */
 static enum st consider_separate(struct symbol_set *s, const struct object_slice *slice,
                                  const char *path, struct symbol_file *best, struct err *e) {
     char *separate = NULL;

@@ -132,8 +132,8 @@ static time_t monotonic_seconds(void) {
     return t.tv_sec;
 }
 
-/* May a new search give a better answer: has a store changed since the answer was given, and does
- * it list the id now, or is it time to fetch again? */
+/* May a new search give a better answer: has the catalog of any store been read again since the
+ * answer was given, and does a store list the id now, or is it time to fetch again? */
 static bool may_be_bettered(const struct symbol_set *s, struct given_answer *given,
                             const struct image_id *id) {
     bool listed = false;

@@ -51,7 +51,8 @@ struct symbol_file {
 };
 
 /* Callback for damaged or unreadable paths and units, from any thread that looks up or finds,
- * several at once. ERR_UNREAD is a notice, no damage; it is given once per file. */
+ * several at once. ERR_UNREAD is a notice, no damage; a notice is given once for each path and
+ * text. */
 typedef void (*symbol_complain)(void *ctx, const char *path, const struct err *why);
 
 /* Makes an empty set; complain may be NULL. symbol_set_find may run while several threads look up
@@ -78,7 +79,7 @@ void symbol_set_on_progress(struct symbol_set *s, void (*tell)(void *ctx, size_t
 void symbol_set_use_layouts(struct symbol_set *s);
 
 /* Adds a file, a dSYM bundle, an archive, a folder, or a permanent store. ST_NONE: no such path.
- * ST_ERR: it cannot be used at all. */
+ * ST_ERR: nothing at the path can be used, or out of memory. */
 enum st symbol_set_add(struct symbol_set *s, const char *path, struct err *e) BASE_MUST_USE;
 /* Uses this file or dSYM bundle for the image of this name, whatever their ids (the only way for an
  * image without an id). ST_NONE: no such path. ST_ERR: the path has no object file, or several. */
@@ -89,17 +90,18 @@ enum st symbol_set_use(struct symbol_set *s, const char *name, const char *path,
 enum st symbol_set_use_host(struct symbol_set *s, struct err *e) BASE_MUST_USE;
 
 /* Callback that gets a debug file for an image for whose id no debug info was found. ST_OK: *path,
- * malloc'ed, is a file or an archive; files of other ids in it are not used. ST_NONE: it cannot be
- * had now. ST_ERR: out of memory. */
+ * malloc'ed, is a file or an archive; files of other ids in it are not used. ST_NONE: the file
+ * cannot be had now. ST_ERR: out of memory. */
 typedef enum st (*symbol_fetch)(void *ctx, const struct symbol_request *r, char **path,
                                 struct err *e);
-/* Sets the callback that is asked when no debug info was found, once an hour for a request, under
- * the set's lock. */
+/* Sets the callback that is asked when no debug info was found, at most once an hour for one
+ * request, under the set's lock. */
 void symbol_set_on_missing(struct symbol_set *s, symbol_fetch fetch, void *ctx);
 
 /* Gives the answer for an image. The same request gives the same answer without a new search, until
- * a permanent store lists more for its id, which is checked once a second, or it is time to fetch
- * again. ST_ERR only for out of memory. */
+ * the catalog of a permanent store has changed and one lists the id (changes are looked for at most
+ * once a second), or it is time to fetch again; an answer with all debug info stays. ST_ERR only
+ * for out of memory. */
 enum st symbol_set_find(struct symbol_set *s, const struct symbol_request *r,
                         struct symbol_file *out, struct err *e) BASE_MUST_USE;
 

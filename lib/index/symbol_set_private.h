@@ -53,8 +53,8 @@ struct symbol_set {
 
 /* ---- symbol_search.c ---- */
 
-/* Calls the set's complain; it is a symbol_complain whose ctx is a set. A notice is passed on once.
- * Any thread may call it. */
+/* Calls the set's complain. symbol_set_complain is itself a symbol_complain, whose ctx is a set. A
+ * notice with the same path and text is passed on once. Any thread may call it. */
 void symbol_set_complain(void *ctx, const char *path, const struct err *why);
 
 /* Searches the file for a request; the caller holds the set's lock. ST_ERR: out of memory. */
@@ -66,7 +66,7 @@ enum st symbol_search(struct symbol_set *s, const struct symbol_request *r, stru
 enum { RANK_BEST = 6, RANK_DEBUG_INFO = 4 };
 int symbol_search_rank(const struct symbol_file *f);
 
-/* Opens a candidate once. ST_NONE: it cannot be opened, which is reported. */
+/* Opens a candidate once. ST_NONE: the candidate cannot be opened, which is reported. */
 enum st symbol_set_open(struct symbol_set *s, struct open_files *files,
                         const struct find_candidate *c, struct object **out,
                         struct err *e) BASE_MUST_USE;

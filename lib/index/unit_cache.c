@@ -1,7 +1,7 @@
 /* Keeps units in memory. Reading a unit changes the struct debug that reads it, so each thread
- * needs one of its own while it reads: as many are opened as there were threads reading at the same
- * time. The first one is also used to find the units that claim an address, which does not change
- * it; only during debug_scan_units no other thread may use it. */
+ * needs one of its own while it reads: one is opened at first, and another one only when a thread
+ * reads while all are in use. The first one is also used to find the units that claim an address,
+ * which does not change it; only during debug_scan_units no other thread may use it. */
 #include "index/unit_cache.h"
 
 #include <pthread.h>
@@ -30,7 +30,8 @@ struct unit_cache {
     /* lock of the ranges in `first`: read to find units, written by a scan */
     pthread_rwlock_t ranges;
 
-    atomic_bool crowded;  /* units in use exceed the limit */
+    /* units that could not be dropped, because they are in use, exceed the limit */
+    atomic_bool crowded;
     pthread_mutex_t lock; /* guards the members below up to talk; not held while a unit is read */
     pthread_cond_t changed;
     VEC(struct debug *) readers; /* all struct debugs that were opened */
@@ -72,7 +73,7 @@ static void tell_once(void *ctx, const char *file, uint64_t unit_offset, const s
 
 /* ---- readers; the lock is held ---- */
 
-/* Opens one more reader; the lock is released while it does. */
+/* Opens one more reader; the lock is released while debug_open runs. */
 static enum st open_reader(struct unit_cache *c, struct debug **out, struct err *e) {
     struct debug *d = NULL;
     pthread_mutex_unlock(&c->lock);
@@ -160,7 +161,7 @@ static enum st intern_paths(struct unit_cache *c, struct flat_unit *u, struct er
     return ST_OK;
 }
 
-/* Reads a unit; the lock is released while it does. ST_NONE: the unit is damaged. */
+/* Reads a unit; the lock is released while flat_unit_open runs. ST_NONE: the unit is damaged. */
 static enum st read_unit(struct unit_cache *c, size_t index, struct err *e) {
     struct unit_slot *slot = &c->slots[index];
     struct debug *reader = NULL;

@@ -27,7 +27,8 @@ enum st unit_cache_find(struct unit_cache *c, uint64_t address, size_t *units, s
                         size_t *count, struct err *e) BASE_MUST_USE;
 /* Gives a unit, which stays until unit_cache_put; its paths stay until unit_cache_close. A thread
  * that asks for a unit that another thread is reading waits for that thread. ST_NONE: the unit is
- * damaged, and complain was called. ST_ERR: out of memory. */
+ * damaged, and complain was called. ST_ERR: out of memory, or no struct debug could be opened to
+ * read the unit. */
 enum st unit_cache_get(struct unit_cache *c, size_t index, struct flat_unit **out,
                        struct err *e) BASE_MUST_USE;
 void unit_cache_put(struct unit_cache *c, struct flat_unit *u);

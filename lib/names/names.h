@@ -28,9 +28,10 @@ bool names_expand(const char *name, size_t len, struct strbuf *out);
 
 /* Finds the type, or the function, that a library's generic was specialised for: `shop::Item` of
  * `std::vector<shop::Item>::push_back`, `Shop.Item` of `generic specialization <Shop.Item> of
- * Swift.Array.map`. The type is the first qualified name in angle brackets whose first part is not
- * a namespace of a language's or a system's library. *type points into name. False: there is no
- * such name in the first 4,096 bytes. */
+ * Swift.Array.map`. The type is the first qualified name in angle brackets whose first part is
+ * neither a namespace of a language's or a system's library nor a generic's own parameter such as
+ * `T1`. *type points into name. False: there is no such name in the first 4,096 bytes or before a
+ * `where`, or the name is Objective-C's. */
 bool names_generic_for(const char *name, size_t len, const char **type, size_t *type_len);
 
 /* Sets *function to the part of a normalised name that names the function in which a closure, a

@@ -8,8 +8,8 @@ static bool image_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Is the text a single number behind a dash that can be a library's version, "3" in "libgtk-3"? 32
- * and 64 are the bits of a processor. */
+/* Is the number at s[at], behind a dash, one of at most two digits that can be a library's version,
+ * "3" in "libgtk-3"? 32 and 64 are the bits of a processor. */
 static bool is_dashed_number(const char *s, size_t len, size_t at) {
     bool bits = names_ends(s, len, "-32") || names_ends(s, len, "-64");
     return names_starts(s, len, "lib") && s[at - 1] == '-' && len - at <= 2 && !bits;

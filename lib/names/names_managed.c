@@ -56,7 +56,8 @@ static size_t skip_numbers(const char *s, size_t len, size_t at) {
     return end;
 }
 
-/* Returns the length of the part that is one word of a Java name with dots: identifiers. */
+/* Returns the number of bytes at the start of the text that a Java name with dots may have: those
+ * of identifiers, and . $ - < >. */
 static size_t java_length(const char *s, size_t len) {
     size_t at = 0;
     while (at < len && (names_is_ident(s[at]) || (s[at] && strchr(".$-<>", s[at])))) {

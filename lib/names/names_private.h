@@ -13,7 +13,8 @@
 size_t names_trim(const char *s, size_t len);
 
 /* Returns the index of the bracket that closes the one at s[open]; len if none does. Brackets are
- * (), [], {} and <>; a < inside round brackets that nothing closes there counts as an operator. */
+ * (), [], {} and <>; a < that is still open where round, square or curly brackets around it close
+ * counts as a "less than" sign. */
 size_t names_close(const char *s, size_t len, size_t open);
 
 /* Appends the simplified form of a C++, Rust, Go or C name. */

@@ -63,8 +63,8 @@ static void skip_specialization(struct swift_scan *sc) {
     sc->at += swift_rest_starts(sc, " of ") ? 4 : 0;
 }
 
-/* Skips `function signature specialization <…> of `. Swift's demangler leaves out brackets in
- * it, "[Closure Propagated : … : [Swift.Int]>", so it ends at the last "> of ". */
+/* Skips `function signature specialization <…> of `. Swift's demangler leaves out brackets between
+ * < and >, "[Closure Propagated : … : [Swift.Int]>", so this wrapper ends at the last "> of ". */
 static void skip_signature_specialization(struct swift_scan *sc) {
     static const char mark[] = "> of ";
     size_t end = sc->len;
@@ -151,8 +151,9 @@ static size_t behind_operator(const char *s, size_t len, size_t at) {
     return at;
 }
 
-/* Finds out whether the name is full: it is if a type stands outside of all brackets. Paths of a
- * full name begin with a module, except for those of entities declared in a function. */
+/* Sets sc->full if the name is full: if " -> " or " : " and a type stand outside of all brackets;
+ * sets sc->modules_from to the last " in " outside of them. Paths of a full name begin with a
+ * module, except for those of entities declared in a function. */
 static void swift_find_form(struct swift_scan *sc) {
     for (size_t at = sc->at; at < sc->len; at++) {
         at = at > 0 && sc->s[at - 1] == '.' ? behind_operator(sc->s, sc->len, at) : at;
@@ -216,7 +217,8 @@ static void add_labels(struct swift_scan *sc) {
     strbuf_addc(sc->out, ')');
 }
 
-/* Moves the scan over a type to the " in " that follows it outside of brackets, or to the end. */
+/* Moves the scan over a type to the " in " that follows the type outside of brackets, or to the
+ * end. */
 static void skip_type(struct swift_scan *sc) {
     while (sc->at < sc->len && !swift_rest_starts(sc, " in ")) {
         char c = sc->s[sc->at];

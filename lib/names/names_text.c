@@ -163,8 +163,8 @@ static size_t trim_dotted(const char *s, size_t len, bool is_native) {
     return is_native && PARSE_WORD(word, word_len, native, &at) ? dot : len;
 }
 
-/* Returns the length without a suffix as demanglers show it, " [clone .cold]", " (.cold)", `
- * with unmangled suffix ".123"`; len if there is none. */
+/* Returns the length without a suffix as demanglers show it, [clone .cold], (.cold) or
+ * with unmangled suffix ".123", and without the space in front of it; len if there is none. */
 static size_t trim_shown(const char *s, size_t len) {
     static const char unmangled[] = " with unmangled suffix ";
     size_t at = len;

@@ -39,8 +39,8 @@ struct address_question {
     enum symbolize_names names;
 };
 
-/* The state of answering in one thread. Each name is demangled once and kept: memory grows with the
- * number of distinct names. */
+/* The state of answering in one thread. The printed form of each name and path is made once and
+ * kept: memory grows with the number of distinct names and paths. */
 struct answerer;
 
 enum st answerer_new(struct answerer **out, const struct address_question *q,

@@ -20,8 +20,8 @@ struct answer_node {
     struct answer answer;
 };
 
-/* One part of the hash table. Its lock is held while one of its answers is resolved: a thread that
- * wants the same answer waits. */
+/* One part of the hash table. Its lock is held while an answer that will be kept in it is resolved:
+ * a thread that wants an answer of this stripe waits. */
 struct answer_stripe {
     pthread_mutex_t lock;
     struct answer_node **slots; /* open addressing; their number is a power of two, or 0 */

@@ -14,8 +14,8 @@ static const char *or_dash(const char *text) {
 
 /* ---- noting ---- */
 
-/* Adds an image to v->images, once for each of its verdicts: it may have several in a run, if an
- * earlier run had symbols for some dumps. */
+/* Adds an image to v->images, once for each of its verdicts and values of in_app: an image may have
+ * several verdicts in a run, if an earlier run had symbols for some dumps. */
 static void note_image(struct image_verdicts *v, const struct dump_image *image, const char *id) {
     struct strbuf key = {0};
     bool added = false;

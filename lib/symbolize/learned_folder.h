@@ -22,7 +22,9 @@ enum st learned_folder_read(const char *folder, const struct image_id *id, struc
                             struct err *e) BASE_MUST_USE;
 /* Joins all names of n to those in the folder; makes the folder, with those above it, and waits for
  * other processes that write. A file that cannot be read is left alone. Never ST_NONE. ST_ERR: the
- * first failure; the other images' files were written. */
+ * folder cannot be made, written or locked, or is another user's, and nothing is written; or an
+ * image's file could not be read or written (e: the first such failure), and the other images'
+ * files were still written. */
 enum st learned_folder_add(const char *folder, struct learned_names *n,
                            struct err *e) BASE_MUST_USE;
 

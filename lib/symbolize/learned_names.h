@@ -1,6 +1,6 @@
 /* Learns names of functions from reports: which function starts where in an image, and up to which
- * byte of it a report has named it. Facts joined in any order and grouping give the same names, so
- * neither the order of inputs nor the number of threads shows. */
+ * byte of the function reports have given its name. Facts joined in any order and grouping give the
+ * same names, so neither the order of inputs nor the number of threads shows. */
 #ifndef STALLKIT_SYMBOLIZE_LEARNED_NAMES_H
 #define STALLKIT_SYMBOLIZE_LEARNED_NAMES_H
 

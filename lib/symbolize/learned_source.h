@@ -30,13 +30,14 @@ enum st learned_sources_use_folder(struct learned_sources *s, const char *folder
                                    struct err *e) BASE_MUST_USE;
 
 /* Gives the source of an image, whose addresses are offsets in the image; it is concurrent, and s
- * owns it. All its answers have the quality LOOKUP_LEARNED. ST_NONE: no name of the image is known.
- * ST_ERR: out of memory. Only one thread at a time may call it; look-ups in sources that it
- * returned may run at the same time. */
+ * owns it. All its answers have the quality LOOKUP_LEARNED. ST_NONE: no function of the image is
+ * known, not even a start, or the id is zero. ST_ERR: out of memory. Only one thread at a time may
+ * call it; look-ups in sources that it returned may run at the same time. */
 enum st learned_sources_find(struct learned_sources *s, const struct image_id *id,
                              struct lookup_source **out, struct err *e) BASE_MUST_USE;
 /* Is it known that the byte at `offset` does not belong to the function at `start`: because that
- * function's name is in conflict, or another function starts between them? */
+ * function's name is in conflict, or another function starts above `start`, at `offset` or
+ * below? */
 bool learned_source_denies(const struct lookup_source *source, uint64_t start, uint64_t offset);
 /* Returns how many functions of the images that were asked for have no name because of a conflict.
  */

@@ -39,7 +39,8 @@ struct learned_reading {
     struct arena arena; /* holds the names of facts */
 };
 
-/* Takes hexadecimal digits and the character `end` after them (0: the line's end) off the line. */
+/* Takes hexadecimal digits and the space after them off the line; `end`: the space, or 0 if the
+ * line must end after the digits. False: the text is something else. */
 static bool learned_text_number(const char **at, const char *line_end, char end, uint64_t *out) {
     const char *stop = *at;
     while (stop < line_end && *stop != ' ') {
@@ -53,8 +54,8 @@ static bool learned_text_number(const char **at, const char *line_end, char end,
     return true;
 }
 
-/* Returns the rest of a line as a name, in the arena; NULL: it is no name (*e is empty), or out of
- * memory. */
+/* Returns the rest of a line as a name, in the arena; NULL: the rest is no name (*e is empty), or
+ * out of memory. */
 static const char *learned_text_name(struct learned_reading *r, const char *at, size_t len,
                                      struct err *e) {
     if (len == 0 || len > LEARNED_NAME_MAX || memchr(at, '\0', len)) {

@@ -15,9 +15,9 @@
 /* Appends the text of an image's functions to `out`, to which a lack of memory sticks. */
 void learned_text_print(const struct image_id *id, const struct learned_list *functions,
                         struct strbuf *out);
-/* Joins the functions in a text of the image to n. Never ST_NONE. ST_ERR: the text is damaged
- * or of another image (ERR_FORMAT) or of a later version (ERR_UNSUPPORTED), and n is unchanged; or
- * out of memory. */
+/* Joins the functions in a text of the image to n. Never ST_NONE. ST_ERR: the text is damaged or of
+ * another image (ERR_FORMAT) or of another version (ERR_UNSUPPORTED), and n is unchanged; or memory
+ * ran out, and n may have some of the functions. */
 enum st learned_text_read(struct learned_names *n, const struct image_id *id, const char *text,
                           size_t len, struct err *e) BASE_MUST_USE;
 

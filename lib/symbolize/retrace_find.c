@@ -8,9 +8,9 @@ bool retrace_map_is_named(const struct retrace_map *m, const char *id) {
     return id && strncmp(id, m->id.p, m->id.len) == 0;
 }
 
-/* Returns the source's line for a line of a short method: the same line if the source has no range,
- * the line at the same distance if both ranges have one length, else the start of the source's
- * range. */
+/* Returns the source's line for a line of a short method: the same line if the mapping has no line
+ * of the source, the line at the same distance if both ranges have one length, else the start of
+ * the source's range. */
 static uint32_t source_line(const struct retrace_method *m, uint32_t line) {
     if (!m->sourced) {
         return line;
@@ -19,8 +19,8 @@ static uint32_t source_line(const struct retrace_method *m, uint32_t line) {
     return parallel ? m->source_from + (line - m->from) : m->source_from;
 }
 
-/* Returns the source file of a class, of a nested one that of the class around it; empty: the
- * mapping does not have it. */
+/* Returns the source file of a class; if the mapping has none for a nested class, the file of the
+ * class whose name ends before the first '$'. Empty: the mapping has neither. */
 static struct retrace_text file_of_class(const struct retrace_map *map, struct retrace_text name) {
     const struct map_entry *home = map_get(&map->by_name, name.p, name.len);
     struct retrace_text file = {0};
@@ -49,7 +49,7 @@ static void put_retraced_line(const struct retrace_map *map, const struct retrac
                                  .line = line};
 }
 
-/* Returns the class's entries with this short name; NULL: it has none. */
+/* Returns the class's entries with this short name; NULL: the class has none. */
 static const struct retrace_group *group_of_name(const struct retrace_map *m,
                                                  const struct retrace_class *c,
                                                  struct retrace_text name) {

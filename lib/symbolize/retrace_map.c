@@ -17,11 +17,11 @@
  *         # {"id":"com.android.tools.r8.outline"}                code moved out of other methods
  *     com.example.shop.Main -> a.c:
  *         27:27:void pay():0:0 -> s                              calls the outline
- *         #
- * {"id":"com.android.tools.r8.outlineCallsite","positions":{"1":4,"2":5},"outline":"La/o;a()I"}
+ *         # {"id":"com.android.tools.r8.outlineCallsite","positions":{"1":4,"2":5}, …}
  *         4:4:void pay():23:23 -> s                              where the outline's line 1 was
  *
- * Numbers in front are lines of the short method, those after it are the source's. */
+ * Numbers in front of a method are lines of the short method, those after the arguments are lines
+ * of the source. */
 #include "symbolize/retrace_map.h"
 
 #include <stdlib.h>
@@ -116,7 +116,7 @@ static bool split_arrow(struct retrace_text line, struct retrace_text *left,
     return false;
 }
 
-/* Reads the source's lines after a method's brackets, ":20:22" or ":20". */
+/* Reads the source's lines after a method's arguments, ":20:22" or ":20". */
 static void take_source_lines(struct retrace_text rest, struct retrace_method *m) {
     if (rest.len == 0 || *rest.p != ':') {
         return;
@@ -133,7 +133,8 @@ static void take_source_lines(struct retrace_text rest, struct retrace_method *m
     }
 }
 
-/* Reads a method, such as "1:3:void com.example.Util.check(int):20:22". False: it is a field. */
+/* Reads a method, such as "1:3:void com.example.Util.check(int):20:22". False: the text is no
+ * method, for instance a field. */
 static bool take_method(struct retrace_text left, struct retrace_method *m) {
     struct retrace_text range = left;
     if (retrace_take_number(&range, true, &m->from) && retrace_take_number(&range, true, &m->to)) {
@@ -293,7 +294,8 @@ static void share_synthesized(struct retrace_method *methods, size_t count) {
     }
 }
 
-/* Sets the bounds of the lines in a tree of entries, and returns its root; NULL: it is empty. */
+/* Sets the bounds of the lines in a tree of entries, and returns the tree's root; NULL: the tree is
+ * empty. */
 static struct retrace_method *bound_tree(struct retrace_method *methods, size_t count) {
     if (count == 0) {
         return NULL;

@@ -10,7 +10,9 @@
 
 #include "base/err.h"
 
-enum { RETRACE_LINES_MAX = 64 }; /* inlined methods at one line; more are cut, the outermost kept */
+/* Limit on the methods at one line, the outermost included; of more, the first
+ * RETRACE_LINES_MAX - 1 and the outermost are kept. */
+enum { RETRACE_LINES_MAX = 64 };
 
 /* A method of the source; texts are parts of the mapping, without a NUL. */
 struct retrace_line {

@@ -32,7 +32,7 @@ struct retrace_method {
 /* The entries of a class that have one short name. */
 struct retrace_group {
     struct retrace_text short_name;
-    size_t first, count; /* the class's part of retrace_map.methods, in the file's order */
+    size_t first, count; /* the group's part of retrace_map.methods, in the file's order */
     size_t own;   /* index in methods of the last entry of the class itself; SIZE_MAX = none */
     bool several; /* the entries of the class itself have different names */
     bool outline; /* an entry is an outline */
@@ -40,7 +40,7 @@ struct retrace_group {
 
 struct retrace_class {
     struct retrace_text name, file;
-    size_t first, count; /* the group's part of retrace_map.methods */
+    size_t first, count; /* the class's part of retrace_map.methods */
     size_t first_group,
         group_count; /* the class's part of retrace_map.groups, which ascend by name */
     /* next: index of the next class with the same short name; last: in the first of these classes,
@@ -55,7 +55,7 @@ struct retrace_map {
     VEC(struct retrace_class) classes;
     VEC(struct retrace_method) methods;
     VEC(struct retrace_group) groups;
-    bool after_method; /* the last line that is no comment was a method */
+    bool after_method; /* the last line that is neither a comment nor empty was a method */
 };
 
 bool retrace_text_equal(struct retrace_text a, struct retrace_text b);

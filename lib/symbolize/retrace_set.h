@@ -10,7 +10,7 @@
 struct retrace_set;
 
 enum st retrace_set_new(struct retrace_set **out, struct err *e) BASE_MUST_USE;
-/* Frees the set; it may be NULL. */
+/* Frees the set; set may be NULL. */
 void retrace_set_free(struct retrace_set *set);
 /* Adds the file at path. ST_NONE: it is no regular file, has no mapping's id in its first 4096
  * bytes, or cannot be read. */

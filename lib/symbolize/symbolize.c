@@ -438,15 +438,16 @@ static enum st sort_places(struct symbolize_work *w, struct err *e) {
     return ST_OK;
 }
 
-/* Returns the dump's own name for a frame; NULL: it has none, or a placeholder. */
+/* Returns the dump's own name for a frame; NULL: the frame has none, or only a placeholder. */
 static const struct dump_name *own_name(const struct symbolize_work *w,
                                         const struct symbolize_place *p) {
     const struct dump_name *name = dump_name_at(w->d, w->frames[p->number]);
     return name && symbolize_is_name(name->symbol) ? name : NULL;
 }
 
-/* Returns the name that all these frames called; NULL: they called different ones, or it is
- * unknown. Only mappings need this name. */
+/* Returns the name that all these frames called; NULL: they called different ones, one of them is
+ * innermost or called a frame without a name, or there are no mappings, which alone need this
+ * name. */
 static const struct dump_name *callee_of(const struct symbolize_work *w,
                                          const struct symbolize_place *places, size_t count) {
     const struct dump_name *callee = NULL;
@@ -463,8 +464,9 @@ static const struct dump_name *callee_of(const struct symbolize_work *w,
 }
 
 /* Resolves the place at index `from`, and counts the frames that share it. The place's own name is
- * the name of the first of these frames that has one. If none has one, the earlier answer is used
- * of the first frame that has such an answer. */
+ * that of the first of these frames that has one; in an image with a source, own names are not
+ * looked up. If no frame has one, the earlier answer is used of the first frame that has such an
+ * answer. */
 static enum st resolve_run(struct symbolize_work *w, size_t from, struct dump_location *out,
                            size_t *frames, struct err *e) {
     const struct symbolize_place *p = &w->places[from], *named = p;

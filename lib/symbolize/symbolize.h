@@ -20,8 +20,8 @@
 typedef enum st (*symbolize_find)(void *ctx, const struct symbol_request *r,
                                   struct symbol_file *out, struct err *e);
 
-/* Resolves each distinct (image, offset) of a run once and keeps the answer; beyond some 100 MB of
- * answers, new ones are resolved each time. */
+/* Resolves each distinct (source of an image, offset) of a run once and keeps the answer; beyond
+ * some 100 MB of answers, new ones are resolved each time. */
 struct symbolizer;
 
 /* The form in which names are written: simplified for people; in full, with all parts of the
@@ -54,17 +54,19 @@ void symbolizer_use_paths(struct symbolizer *s, const struct path_map *paths);
 void symbolizer_free(struct symbolizer *s);
 
 /* Symbolicates a dump: fills d->locations, every stack's locations, every image's symbols and
- * symbols_file, and the same in *add for dump_write_spliced. Arrays are in d's arena, names are d's
- * or the symbolizer's, files are the symbolizer's. Answers of an earlier run are kept for an image
- * that is already `ok`; so is a learned name if no file has an answer now and no learned name
- * contradicts it. Thread safe: several workers share one symbolizer. ST_ERR: out of memory. A
+ * symbols_file, and the same in *add for dump_write_spliced. Arrays are in d's arena, names and
+ * files of lines are d's or the symbolizer's, symbols_file is the symbolizer's. Answers of an
+ * earlier run are kept for an image whose verdict was `ok` without hidden names, or gave names and
+ * was better than the verdict now; so is a learned name if no file has an answer now and no learned
+ * name contradicts it. Thread safe: several workers share one symbolizer. ST_ERR: out of memory. A
  * damaged unit costs only its own addresses, and the source complains. */
 enum st symbolize_dump(struct symbolizer *s, struct dump *d, struct dump_addition *add,
                        struct err *e) BASE_MUST_USE;
 
-/* Appends the name of a lookup frame, in the style `names`, to out; nothing for a frame without a
- * name. *mangled (mangled may be NULL) is the frame's mangled name if it differs from the appended
- * one, else NULL. */
+/* Appends the name of a lookup frame, in the style `names`, to out, which is empty; nothing for a
+ * frame without a name. *mangled (mangled may be NULL) becomes the frame's linkage name, or its
+ * function name if it has no other, if that name is mangled, the style is not SYMBOLIZE_LINKAGE and
+ * the appended name differs; else NULL. */
 enum st symbolize_name(const struct lookup_frame *f, enum symbolize_names names, struct strbuf *out,
                        const char **mangled, struct err *e) BASE_MUST_USE;
 

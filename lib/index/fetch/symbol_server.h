@@ -17,7 +17,7 @@ typedef bool (*symbol_server_progress)(void *ctx, uint64_t done, uint64_t total)
 
 /* Loads libdebuginfod, which reads its settings from the environment (DEBUGINFOD_URLS and so on;
  * see debuginfod-client-config(7)). progress may be NULL. ST_NONE: this build lacks libdebuginfod.
- * ST_ERR: it cannot be loaded here, or out of memory. */
+ * ST_ERR: the library cannot be loaded here, or out of memory. */
 enum st symbol_server_open(struct symbol_server **out, symbol_server_progress progress, void *ctx,
                            struct err *e) BASE_MUST_USE;
 /* Closes the client; s may be NULL. */

@@ -2,7 +2,7 @@
  *
  *   0    magic "stallidx"
  *   8    u32 format version          a reader must support this version
- *   12   u32 builder version         version of the builder; readers ignore it
+ *   12   u32 builder version         look-ups ignore it; a store builds an older index anew
  *   16   u64 size of the file
  *   24   u64 origin                  ADDR counts from here
  *   32   u64 base of the image in its own file
@@ -16,16 +16,17 @@
  *   104  u64 hash of the header up to here and of the table of contents
  *   112  table of contents: per section u32 tag, u32 zero, u64 offset, u64 size
  *
- * Sections lie after it in the order of the table, each at a multiple of 8. All is little-endian.
+ * Sections lie after the table of contents in its order, each at a multiple of 8. All numbers are
+ * little-endian.
  *
  *   ADDR  u32[n]  where pieces of code begin, ascending; a piece ends where the next begins
- *   RECO  u32[n]  their records: offsets in DATA; 0 = nobody's
+ *   RECO  u32[n]  the record of each piece: an offset in DATA; 0 = none
  *   DATA  bytes   records
  *   NAME  u32[4k] functions as they are named: function, linkage name, file, line
  *   FILE  u32[m]  paths: offsets in STRS
  *   STRS  bytes   strings with a NUL after each; the one at 0 is empty and stands for none
- *   SUMS  u32[s]  CRC-32 of each INDEX_SUMMED bytes of each section before it, the last ones of a
- *                 section being fewer; then that of SUMS up to here
+ *   SUMS  u32[s]  CRC-32 of each INDEX_SUMMED bytes of each section before it (the last bytes of a
+ *                 section may be fewer); then the CRC-32 of SUMS up to here
  */
 #ifndef STALLKIT_INDEX_FORMAT_FORMAT_H
 #define STALLKIT_INDEX_FORMAT_FORMAT_H
@@ -112,13 +113,13 @@ enum {
  *   node, an inlined call: name; the node that it is inlined into; file, line, column and
  *       discriminator of the call; whether it has a DW_AT_low_pc; lower and upper half of that,
  *       signed, from the record's address
- *   page: steps in front of the page's end. A page is 1 << its bits quanta; the last page has none
+ *   page: steps in front of the page's end. A page is 1 << its bits quanta; the last has no row
  *   scope: node, file, line: what steps have in common
  *   step: scope, line (from the scope's), column, discriminator
  *   address of a step: quanta from where its page begins
  *
- * Nodes count from 1; 0 is the function itself. A step holds from its address up to the next one's.
- * In front of the first there is no place. */
+ * Nodes count from 1; 0 is the function itself. A step holds from its address up to that of the
+ * next step. In front of the first step there is no place. */
 enum {
     NODE_COLUMNS = 9,
     SCOPE_COLUMNS = 3,
@@ -156,8 +157,8 @@ static inline uint64_t index_blocks(uint64_t size) {
 void index_header_write(const struct index_header *h, uint8_t out[INDEX_PROLOGUE]);
 /* Reads the header and the table of contents and checks them against the file's size, and SUMS by
  * its own sum; the content of the other sections is not checked. name is for messages. ST_NONE: the
- * file is no index. ST_ERR: the index is damaged (ERR_FORMAT, ERR_TRUNCATED), or of a later format
- * (ERR_UNSUPPORTED). */
+ * file is no index. ST_ERR: the index is damaged (ERR_FORMAT, ERR_TRUNCATED), or of a format below
+ * INDEX_FORMAT_OLDEST or above INDEX_FORMAT (ERR_UNSUPPORTED). */
 enum st index_header_read(struct index_header *out, const char *name, const uint8_t *data,
                           size_t len, struct err *e) BASE_MUST_USE;
 

@@ -132,7 +132,8 @@ static inline void older_block_find(struct reader *r, uint64_t offset, uint64_t 
     *left = *left < OLDER_BLOCK ? *left : OLDER_BLOCK;
 }
 
-/* Gives the state at an offset in the record; r is at the record's steps. quantum: its bytes. */
+/* Gives the state at an offset in the record; r is at the record's steps. quantum: the quantum's
+ * number of bytes. */
 static inline void older_state_read(struct reader *r, uint64_t offset, unsigned quantum,
                                     struct record_state *out) {
     struct record_state s = {0};

@@ -186,7 +186,8 @@ static bool stays(void *ctx, const struct catalog_entry *entry) {
 }
 
 /* Opens the folder of a store in which the indexes lie whose keys begin with these two characters.
- * A link in its place, which might lead out of the store, is not followed. -1: there is none. */
+ * A link in its place, which might lead out of the store, is not followed. -1: there is none, or it
+ * cannot be opened. */
 static int open_key_folder(const char *store, const char *begin) {
     struct strbuf path = {0};
     strbuf_addf(&path, "%s/%.2s", store, begin);

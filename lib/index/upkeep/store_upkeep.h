@@ -26,14 +26,15 @@ struct store_items {
 };
 
 /* Lists the indexes of the store in a folder, without opening them. ST_NONE: the folder is no
- * permanent store. ST_ERR: its catalog is damaged, or out of memory. */
+ * permanent store. ST_ERR: its catalog cannot be read or is damaged, or out of memory. */
 enum st store_items_read(struct store_items *out, const char *store, struct err *e) BASE_MUST_USE;
 void store_items_release(struct store_items *items);
 /* Writes the list as lines of columns with tabs between, and a first line with the names of the
  * columns. */
 void store_items_print(const struct store_items *items, struct sink *out);
-/* Reads a whole index. ST_OK: it is unchanged since it was written, and has the id and architecture
- * that the catalog has. ST_ERR: it is not, or is gone; *why becomes the reason. */
+/* Reads a whole index. ST_OK: the index is unchanged since it was written, and has the id and
+ * architecture that the catalog has. ST_ERR: one of these does not hold, or the index is gone or
+ * cannot be read; *why becomes the reason. */
 enum st store_item_check(const char *store, const struct store_item *item,
                          struct err *why) BASE_MUST_USE;
 

@@ -281,10 +281,10 @@ bool store_make_folders(char *path, mode_t mode) {
     return mkdir(path, mode) == 0 || errno == EEXIST;
 }
 
-/* Makes the folder STORE/NAME. False: the folder cannot be made, a link is in its place, other users
- * may write to it although the store is unnamed, the store is closed, or it is another user's: such
- * a store is read but not written, because root would leave files in it that its owner cannot
- * remove. */
+/* Makes the folder STORE/NAME. False: the folder cannot be made, a link is in its place, other
+ * users may write to it although the store is unnamed, the store is closed, or it is another
+ * user's: such a store is read but not written, because root would leave files in it that its owner
+ * cannot remove. */
 static bool make_inside(struct index_store *s, const char *name, size_t len) {
     struct strbuf path = {0};
     struct stat is;

@@ -162,10 +162,13 @@ enum st history_note_of(struct history *h, const char *id, struct history_note *
 enum st history_marked_each(struct history *h, const char *name, history_bucket_visit visit,
                             void *ctx, struct err *e) {
     struct sql_statement *s;
+    /* The table alias has no index by id, and may be as large as the table of buckets: it is passed
+     * over if no mark has this name, and else read once, whatever the number of marks. */
     if (sql_prepare(h->file, &s,
                     "SELECT bucket FROM mark WHERE ?1 IN ('', name) UNION"
-                    " SELECT alias.bucket FROM mark m JOIN alias ON alias.id = m.bucket"
-                    " WHERE ?1 IN ('', m.name) AND " HISTORY_ALIAS_IS_FREE,
+                    " SELECT alias.bucket FROM alias"
+                    " WHERE EXISTS (SELECT 1 FROM mark WHERE ?1 IN ('', name)) AND alias.id IN"
+                    " (SELECT bucket FROM mark WHERE ?1 IN ('', name)) AND " HISTORY_ALIAS_IS_FREE,
                     e) != ST_OK) {
         return ST_ERR;
     }

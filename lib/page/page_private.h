@@ -2,6 +2,8 @@
 #ifndef STALLKIT_PAGE_PAGE_PRIVATE_H
 #define STALLKIT_PAGE_PAGE_PRIVATE_H
 
+#include <string.h>
+
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "page/page.h"
@@ -51,7 +53,7 @@ struct page_writer {
 
 /* Appends markup as it is; it must be the page's own, never text of a dump. */
 static inline void page_markup(struct page_writer *p, const char *markup) {
-    strbuf_addstr(&p->text, markup);
+    strbuf_add(&p->text, markup, strlen(markup));
 }
 /* Appends a text of any origin, escaped, cut after PAGE_CELLS characters. */
 void page_put(struct page_writer *p, const char *text);

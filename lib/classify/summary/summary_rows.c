@@ -207,9 +207,26 @@ static enum st take_gone(struct rows_reader *r, gone_visit visit, void *ctx, str
     return st;
 }
 
+/* Makes room for `count` further buckets, in huge pages if these are many. */
+static bool reserve_buckets(struct summary *s, size_t count) {
+    struct summary_bucket *moved = NULL;
+    size_t cap = 0, len = s->buckets.len;
+    if (!vec_reserve_large((void **)&moved, 0, &cap, len + count, sizeof *moved)) {
+        return false;
+    }
+    if (len) {
+        memcpy(moved, s->buckets.data, len * sizeof *moved);
+    }
+    VEC_RELEASE(&s->buckets);
+    s->buckets.data = moved;
+    s->buckets.len = len;
+    s->buckets.cap = cap;
+    return true;
+}
+
 static void take_rows(struct rows_reader *r, struct summary *s) {
     size_t count = take_count(r, ROW_BYTES_MIN);
-    if (!VEC_RESERVE(&s->buckets, count)) {
+    if (!reserve_buckets(s, count)) {
         r->failed = true;
         return;
     }

@@ -1,0 +1,60 @@
+/* Tests the list of the buckets that have a mark, also by a former id. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "history/fixture_history_test.h"
+
+static enum st note_marked(void *ctx, uint64_t bucket, struct err *e) {
+    (void)e;
+    strbuf_addf(ctx, "%u ", (unsigned)bucket);
+    return ST_OK;
+}
+
+static void assert_marked(struct fixture_history *f, const char *name, const char *want) {
+    struct strbuf list = {0};
+    assert_int_equal(history_marked_each(f->h, name, note_marked, &list, NULL), ST_OK);
+    assert_string_equal(strbuf_cstr(&list), want);
+    strbuf_release(&list);
+}
+
+/* Buckets 1 to 4 have the former ids 11 to 14. Of these, 12 is also a bucket whose frames have
+ * names, and 13 a bucket with a frame that has none. */
+static void make_former_ids(struct fixture_history *f) {
+    reopen(f, HISTORY_WRITE);
+    add_range(f, 0, 50);
+    change(f, "INSERT INTO bucket(id, title, cause) VALUES(1, 'a', ''), (2, 'b', ''), (3, 'c', ''),"
+              " (4, 'd', ''), (12, 'save', ''), (13, 'App+0x10', '');"
+              "INSERT INTO alias(id, bucket) VALUES(11, 1), (12, 2), (13, 3), (14, 4)");
+}
+
+static void without_marks_no_bucket_is_listed(void **state) {
+    struct fixture_history *f = *state;
+    make_former_ids(f);
+    assert_marked(f, NULL, "");
+    assert_marked(f, "owner", "");
+}
+
+static void a_mark_of_a_former_id_is_one_of_the_bucket(void **state) {
+    struct fixture_history *f = *state;
+    make_former_ids(f);
+    change(f, "INSERT INTO mark(bucket, name, value, set_at) VALUES(11, 'owner', 'x', ''),"
+              " (12, 'owner', 'x', ''), (13, 'fixed-in', '5.2', ''), (4, 'note', 'x', '')");
+    assert_marked(f, NULL, "1 3 4 11 12 13 ");
+    assert_marked(f, "owner", "1 11 12 ");
+    assert_marked(f, "fixed-in", "3 13 ");
+    assert_marked(f, "note", "4 ");
+    assert_marked(f, "link", "");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(without_marks_no_bucket_is_listed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_mark_of_a_former_id_is_one_of_the_bucket, set_up,
+                                        tear_down)};
+    return skips_without_sqlite("marked buckets")
+               ? 0
+               : cmocka_run_group_tests_name("marked buckets", tests, NULL, NULL);
+}

@@ -30,7 +30,7 @@ OWN_FRAME static void wait_in_loop(void) {
     KEEP_FRAME();
 }
 
-static int wait_by_select(void) {
+OWN_FRAME static int wait_by_select(void) {
     fd_set set;
     struct timeval time = {.tv_usec = WAIT_US};
     FD_ZERO(&set);
@@ -38,7 +38,10 @@ static int wait_by_select(void) {
     return select(replies[0] + 1, &set, NULL, NULL, &time);
 }
 
-static int wait_once(unsigned way) {
+/* The waits are deeper than the loop's, as shallower ones would be taken for those of another. */
+OWN_FRAME static int wait_deeper(unsigned way) {
+    volatile char room[1024];
+    room[0] = 0;
     struct pollfd p = {.fd = replies[0], .events = POLLIN};
     struct timespec time = {.tv_nsec = WAIT_US * 1000};
     struct epoll_event event;
@@ -75,7 +78,7 @@ int main(void) {
     for (int64_t until = now_ms() + STALL_MS; now_ms() < until; calls++) {
         compute(calls * STEP % SPIN_US);
         errno = 0;
-        interrupted += wait_once(calls % WAYS) < 0;
+        interrupted += wait_deeper(calls % WAYS) < 0;
     }
     for (int i = 0; i < LOOP_WAITS; i++) {
         wait_in_loop();

@@ -30,11 +30,11 @@ static bool guard_wait(struct thread_watch *w) {
 
 bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd *fds, nfds_t n) {
     struct thread_watch *w = preload_own_watch(caller->blocks);
-    if (!w || !fds) {
+    if (!w) {
         return false;
     }
     struct finder_wait wait = {.object = {.kind = FINDER_SET, .lowest = UINT32_MAX}};
-    for (nfds_t i = 0; i < n; i++) {
+    for (nfds_t i = 0; fds && i < n; i++) {
         if (fds[i].fd >= 0) {
             uint32_t fd = (uint32_t)fds[i].fd;
             finder_set_add(&wait.object, fd);

@@ -41,11 +41,11 @@ OWN_FRAME static int wait_by_select(void) {
 /* The waits are deeper than the loop's, as shallower ones would be taken for those of another. */
 OWN_FRAME static int wait_deeper(unsigned way) {
     volatile char room[1024];
-    room[0] = 0;
+    room[0] = (char)way;
     struct pollfd p = {.fd = replies[0], .events = POLLIN};
     struct timespec time = {.tv_nsec = WAIT_US * 1000};
     struct epoll_event event;
-    switch (way) {
+    switch (room[0]) {
     case 0:
         return wait_by_select();
     case 1:

@@ -39,13 +39,3 @@ void guard_sent_async(_Atomic uint32_t *guard, bool sent) {
         atomic_compare_exchange_strong(guard, &state, sent ? GUARD_SENT : GUARD_FREE);
     }
 }
-
-void guard_handled_async(_Atomic uint32_t *guard) {
-    uint32_t state = GUARD_SENT;
-    if (guard == NULL || atomic_compare_exchange_strong(guard, &state, GUARD_FREE)) {
-        return;
-    }
-    if (state == GUARD_SENDING) {
-        atomic_compare_exchange_strong(guard, &state, GUARD_FREE);
-    }
-}

@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum guard_state {
@@ -25,6 +26,14 @@ bool guard_send_async(_Atomic uint32_t *guard);
 /* Called by the monitor after it has sent the signal (sent) or failed to. NULL: nothing is done. */
 void guard_sent_async(_Atomic uint32_t *guard, bool sent);
 /* Called by the signal's handler, on the thread. NULL: nothing is done. */
-void guard_handled_async(_Atomic uint32_t *guard);
+static inline void guard_handled_async(_Atomic uint32_t *guard) {
+    uint32_t state = GUARD_SENT;
+    if (guard == NULL || atomic_compare_exchange_strong(guard, &state, GUARD_FREE)) {
+        return;
+    }
+    if (state == GUARD_SENDING) {
+        atomic_compare_exchange_strong(guard, &state, GUARD_FREE);
+    }
+}
 
 #endif

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "linux/guard_linux.h"
+#include "loop/guard.h"
 #include "loop/loop_finder.h"
 #include "preload/preload_private.h"
 

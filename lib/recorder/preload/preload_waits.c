@@ -3,7 +3,7 @@
  *
  * A wait for no descriptor at all is a sleep, which is not reported. A call of a thread that is not
  * watched is passed on as a tail call; in any other call this library has a frame, which dumps
- * leave out (own_code_linux.h), and the thread is not signalled meanwhile (guard_linux.h). */
+ * leave out (own_code_linux.h), and the thread is not signalled meanwhile (guard.h). */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>

@@ -1,11 +1,9 @@
 /* Keeps the monitor's signal out of the calls in which a thread waits. */
-#include "linux/guard_linux.h"
+#include "loop/guard.h"
 
 #include <stddef.h>
 
-#include "unwind/arch.h"
-
-enum { GUARD_SPINS = 1 << 16 }; /* number of looks for the end of a signal, some 3 ms in all */
+enum { GUARD_SPINS = 1 << 17 }; /* number of looks for the end of a signal, some 3 ms in all */
 
 void guard_wait_begins(_Atomic uint32_t *guard) {
     for (unsigned i = 0; i < GUARD_SPINS; i++) {
@@ -14,7 +12,6 @@ void guard_wait_begins(_Atomic uint32_t *guard) {
             state == GUARD_WAITS) { /* an earlier wait was left by a jump */
             return;
         }
-        arch_pause_async();
     }
     /* The signal was blocked meanwhile, or the monitor has no processor. */
     atomic_store(guard, GUARD_WAITS);

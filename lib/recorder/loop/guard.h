@@ -1,8 +1,8 @@
 /* Keeps the monitor's signal out of the calls in which a thread waits. The kernel restarts neither
  * poll nor select, epoll_wait or nanosleep after a signal's handler (signal(7)), so such a call
  * would fail with EINTR, or end early. */
-#ifndef STALLREC_GUARD_LINUX_H
-#define STALLREC_GUARD_LINUX_H
+#ifndef STALLREC_GUARD_H
+#define STALLREC_GUARD_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

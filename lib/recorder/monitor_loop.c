@@ -191,6 +191,11 @@ static uint64_t tell_now(struct monitor_loop *l, enum rec_event_kind kind) {
 static void tell_inbox(struct monitor_loop *l, uint64_t until_ns) {
     struct rec_event event;
     while (rec_inbox_take(l->thread->inbox, until_ns, &event)) {
+        if (event.kind == REC_EVENT_ATTRIBUTED) {
+            l->attributed_ns = event.at_ns;
+        } else if (event.kind == REC_EVENT_EDGE) {
+            l->attributed_ns = 0;
+        }
         if (event.at_ns < l->told_ns) {
             event.at_ns = l->told_ns;
         }
@@ -202,6 +207,20 @@ static void tell_inbox(struct monitor_loop *l, uint64_t until_ns) {
     }
 }
 
+/* Tells the core, before an event of the loop after an attribution, that the loop was idle since,
+ * as a poll tells several stretches as one, and that one may have begun before the attribution. */
+static void tell_missed_sleep(struct monitor_loop *l, const struct rec_event *event) {
+    uint64_t at = event->kind == REC_EVENT_EDGE ? l->attributed_ns : event->at_ns;
+    bool missed = l->attributed_ns != 0 && event->at_ns > l->attributed_ns &&
+                  (event->kind != REC_EVENT_EDGE || event->value == REC_LOOP_WAKE);
+    if (missed) {
+        monitor_tell(l, &(struct rec_event){.kind = REC_EVENT_EDGE,
+                                            .at_ns = at > l->told_ns ? at : l->told_ns,
+                                            .value = REC_LOOP_SLEEP});
+    }
+    l->attributed_ns = missed || event->kind == REC_EVENT_EDGE ? 0 : l->attributed_ns;
+}
+
 /* Passes the events of the loop and of the inbox since the last call to the core, in the order of
  * time. */
 static void tell_all(struct monitor_loop *l) {
@@ -211,9 +230,16 @@ static void tell_all(struct monitor_loop *l) {
     uint32_t count = rec_loop_poll(&l->poll, events);
     for (uint32_t i = 0; i < count; i++) {
         tell_inbox(l, events[i].at_ns);
+        if (events[i].kind == REC_EVENT_BUSY || events[i].kind == REC_EVENT_EDGE) {
+            tell_missed_sleep(l, &events[i]);
+        }
         monitor_tell(l, &events[i]);
     }
     tell_inbox(l, now);
+    uint64_t last = l->poll.seen & ~(uint64_t)1;
+    if (last == l->poll.seen && last > l->attributed_ns) {
+        tell_missed_sleep(l, &(struct rec_event){.kind = REC_EVENT_BUSY, .at_ns = last});
+    }
 }
 
 /* Writes the trace when the loop is idle, a quarter of the buffer is used, or a second has passed

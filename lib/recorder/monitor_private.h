@@ -34,6 +34,8 @@ struct monitor_loop {
     struct rec_spool spool;
     uint64_t dropped_before; /* number of events that earlier recorders of the process dropped */
     uint64_t told_ns;        /* time of the latest event that was passed to the core */
+    uint64_t attributed_ns;  /* time of the latest attribution; 0 = the core was told since then
+                                whether the loop is idle */
     struct rec_trace *trace; /* NULL = no trace is written */
     uint64_t retry_ns; /* time at which a dump that could not be written is tried again; 0 = there
                           is none */

@@ -65,7 +65,7 @@ enum stallrec_error rec_platform_new_beside(struct rec_platform **out, struct re
 /* Compares samples of waits with the latest wait of the thread's loop, which is borrowed until
  * rec_platform_free. It must be called before the first sample, for a loop that is found while it
  * runs. */
-void rec_platform_compare(struct rec_platform *platform, const struct rec_loop_latest *latest);
+void rec_platform_compare(struct rec_platform *platform, struct rec_loop_latest *latest);
 /* Is the calling thread the process's main thread? */
 bool rec_platform_is_main_thread(void);
 /* Frees the platform, which may be NULL. It must be called on the monitor thread, or after that

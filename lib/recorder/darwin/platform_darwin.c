@@ -191,7 +191,7 @@ enum stallrec_error rec_platform_new_beside(struct rec_platform **out, struct re
 }
 
 /* Does nothing: on this system, samples do not show waits for input. */
-void rec_platform_compare(struct rec_platform *platform, const struct rec_loop_latest *latest) {
+void rec_platform_compare(struct rec_platform *platform, struct rec_loop_latest *latest) {
     (void)platform, (void)latest;
 }
 

@@ -5,7 +5,9 @@
  *      read from /proc, the stack is copied from outside, and reading /proc and the clock again
  *      shows whether the thread ran meanwhile. This sends no signal, so no poll, epoll_wait, select
  *      or nanosleep fails with EINTR, which SA_RESTART does not prevent (signal(7)).
- *   3. If the thread runs, a signal handler copies registers and stack (signal_linux.h).
+ *   3. If the thread runs, a signal handler copies registers and stack (signal_linux.h). A thread
+ *      under stallrec(1) may begin to wait before the signal is sent, and is not signalled then
+ *      (enum guard_state).
  *
  * The copy is unwound on the monitor thread. */
 #include "linux/capture_linux.h"
@@ -248,8 +250,9 @@ struct rec_capture capture_linux_table(struct capture_linux *c) {
     };
 }
 
-void capture_linux_compare(struct capture_linux *c, const struct rec_loop_latest *latest) {
+void capture_linux_compare(struct capture_linux *c, struct rec_loop_latest *latest) {
     c->latest = latest;
+    c->source.target.guard = &latest->guard;
 }
 
 struct capture_counts capture_linux_counts(const struct capture_linux *c) {

@@ -20,7 +20,7 @@ enum stallrec_error capture_linux_new_beside(struct capture_linux **out,
                                              const struct capture_linux *first,
                                              const struct stallrec_loop *loop);
 /* Implements rec_platform_compare. */
-void capture_linux_compare(struct capture_linux *c, const struct rec_loop_latest *latest);
+void capture_linux_compare(struct capture_linux *c, struct rec_loop_latest *latest);
 /* Frees the capture. The signal handler stays installed, without effect. */
 void capture_linux_free(struct capture_linux *c);
 

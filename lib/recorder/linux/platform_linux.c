@@ -141,7 +141,7 @@ enum stallrec_error rec_platform_new_beside(struct rec_platform **out, struct re
     return new_platform(out, first, config, loop);
 }
 
-void rec_platform_compare(struct rec_platform *platform, const struct rec_loop_latest *latest) {
+void rec_platform_compare(struct rec_platform *platform, struct rec_loop_latest *latest) {
     capture_linux_compare(platform->capture, latest);
 }
 

@@ -14,6 +14,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "loop/guard.h"
+
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51 /* Linux 5.14 */
 #endif
@@ -59,10 +61,11 @@ enum slot_state { SLOT_IDLE, SLOT_ARMED, SLOT_BUSY, SLOT_DONE, SLOT_STATE = 3, S
 enum slot_reading { READING_NONE, READING_WANTED, READING_DONE };
 
 struct signal_slot {
-    _Atomic uint32_t word;     /* state and round; the monitor waits on it */
-    _Atomic uint32_t sleeping; /* 1 = the monitor sleeps on `word` */
-    _Atomic pid_t asked;       /* id of the thread that is asked for a copy */
-    _Atomic uint32_t reading;  /* enum slot_reading */
+    _Atomic uint32_t word;             /* state and round; the monitor waits on it */
+    _Atomic uint32_t sleeping;         /* 1 = the monitor sleeps on `word` */
+    _Atomic pid_t asked;               /* id of the thread that is asked for a copy */
+    _Atomic uint32_t reading;          /* enum slot_reading */
+    _Atomic(_Atomic uint32_t *) guard; /* target.guard of the thread that is asked */
     uint64_t sent_ns;
     struct signal_target target;
     struct cfi_registers regs;
@@ -247,7 +250,11 @@ static void on_signal_async(int sig, siginfo_t *info, void *uc) {
      * accepted no other, so no second one follows. Its si_pid is the id of the thread to which it
      * was sent. */
     uint32_t word = atomic_load(&slot->word);
-    if (state_of_async(word) == SLOT_ARMED && atomic_load(&slot->asked) == info->si_pid &&
+    bool asked = atomic_load(&slot->asked) == info->si_pid;
+    if (asked) {
+        guard_handled_async(atomic_load(&slot->guard));
+    }
+    if (state_of_async(word) == SLOT_ARMED && asked &&
         atomic_compare_exchange_strong(&slot->word, &word, with_state_async(word, SLOT_BUSY))) {
         copy_async(slot, uc);
         atomic_store(&slot->word, with_state_async(word, SLOT_DONE));
@@ -381,17 +388,22 @@ static bool await_async(struct signal_slot *slot, uint64_t ms) {
 bool signal_linux_send_async(const struct signal_target *target) {
     struct signal_slot *slot = ours.slot;
     uint32_t word = atomic_load(&slot->word);
-    if (state_of_async(word) == SLOT_BUSY || !handler_in_place_async()) {
+    if (state_of_async(word) == SLOT_BUSY || !handler_in_place_async() ||
+        !guard_send_async(target->guard)) {
         return false;
     }
     word += SLOT_ROUND;
+    atomic_store(&slot->asked, 0);
+    atomic_store(&slot->guard, target->guard);
     slot->target = *target;
     slot->sent_ns = clock_async();
     atomic_store(&ours.filtered, target->filtered);
     atomic_store(&slot->reading, READING_NONE);
     atomic_store(&slot->asked, target->tid);
     atomic_store(&slot->word, with_state_async(word, SLOT_ARMED));
-    return send_async(target->tid) || !disarm_async(slot);
+    bool sent = send_async(target->tid);
+    guard_sent_async(target->guard, sent);
+    return sent || !disarm_async(slot);
 }
 
 bool signal_linux_await_async(bool runs, uint32_t ms) {

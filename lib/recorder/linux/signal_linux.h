@@ -30,6 +30,7 @@ struct signal_target {
     /* A seccomp filter judges the thread's system calls, so the handler makes none, and the monitor
      * makes those that are needed. */
     bool filtered;
+    _Atomic uint32_t *guard; /* enum guard_state of the thread; NULL: it has none */
 };
 
 struct signal_copy {
@@ -66,8 +67,9 @@ _Atomic uint64_t *signal_linux_alternate(void);
  * stack? True also if the stack is not tracked. */
 bool signal_linux_has_room_async(const struct signal_target *target);
 
-/* Asks the thread for a copy. False: the thread is gone, the program has installed another
- * handler, or an earlier handler still hangs. After true, signal_linux_finish_async must follow. */
+/* Asks the thread for a copy. False: the thread is gone or guarded, the program has installed
+ * another handler, or an earlier handler still hangs. After true, signal_linux_finish_async must
+ * follow. */
 bool signal_linux_send_async(const struct signal_target *target);
 
 /* Waits up to `ms` for the copy. runs: the thread is on another processor, so that it answers

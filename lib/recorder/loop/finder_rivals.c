@@ -69,14 +69,32 @@ const struct finder_candidate *rivals_loop(const struct loop_finder *f,
     return longer ? second : NULL;
 }
 
-bool rival_is_contested(const struct finder_candidate *c, const struct finder_candidate *loop) {
-    return rival_is_weak(c) == rival_is_weak(loop) && c->depth > loop->depth &&
-           (c->first_ns > loop->first_ns || c->waited_ns <= loop->waited_ns / NO_TIME) &&
-           loop->latest_ns > c->first_ns && loop->waited_ns / RIVAL_CLEARLY_MORE >= c->waited_ns;
+/* Returns the time of the waits of `loop` and of those on sets that overlap its own, which may be
+ * its own, too, but not of c's. */
+static uint64_t waited_with_overlapping(const struct loop_finder *f,
+                                        const struct finder_candidate *c,
+                                        const struct finder_candidate *loop) {
+    uint64_t waited_ns = loop->waited_ns;
+    for (uint32_t i = 0; i < f->count; i++) {
+        const struct finder_candidate *other = &f->candidates[i];
+        waited_ns += other != c && rivals_overlap(other, loop) ? other->waited_ns : 0;
+    }
+    return waited_ns;
 }
 
-bool rival_is_handlers(const struct finder_candidate *c, const struct finder_candidate *loop) {
-    return rival_is_contested(c, loop) && c->returns >= RIVAL_RETURNS &&
+bool rival_is_contested(const struct loop_finder *f, const struct finder_candidate *c,
+                        const struct finder_candidate *loop) {
+    if (rival_is_weak(c) != rival_is_weak(loop) || c->depth <= loop->depth) {
+        return false;
+    }
+    uint64_t waited_ns = waited_with_overlapping(f, c, loop);
+    return (c->first_ns > loop->first_ns || c->waited_ns <= waited_ns / NO_TIME) &&
+           loop->latest_ns > c->first_ns && waited_ns / RIVAL_CLEARLY_MORE >= c->waited_ns;
+}
+
+bool rival_is_handlers(const struct loop_finder *f, const struct finder_candidate *c,
+                       const struct finder_candidate *loop) {
+    return rival_is_contested(f, c, loop) && c->returns >= RIVAL_RETURNS &&
            (c->handlers || loop->waited_ns / RIVAL_LONGER_EACH >= c->waited_ns);
 }
 

@@ -47,13 +47,16 @@ const struct finder_candidate *rivals_loop(const struct loop_finder *f,
                                            const struct finder_candidate *b);
 
 /* Is it not known which of the two is the loop, although c is the shallower one, as the loop began
- * to wait before c, or c hardly waits, and the loop waits longer and comes back after c? So does
- * the loop of an interpreter whose handlers wait by another function that needs less stack. */
-bool rival_is_contested(const struct finder_candidate *c, const struct finder_candidate *loop);
+ * to wait before c, or c hardly waits, and the loop waits longer, together with waits on sets that
+ * overlap its own, and comes back after c? So does the loop of an interpreter whose handlers wait
+ * by another function that needs less stack. */
+bool rival_is_contested(const struct loop_finder *f, const struct finder_candidate *c,
+                        const struct finder_candidate *loop);
 
 /* Does c, which is contested, wait so often after the loop, and so shortly, that its waits are a
  * handler's? Once they were (c->handlers), being contested is enough. */
-bool rival_is_handlers(const struct finder_candidate *c, const struct finder_candidate *loop);
+bool rival_is_handlers(const struct loop_finder *f, const struct finder_candidate *c,
+                       const struct finder_candidate *loop);
 
 /* Are the waits of `loop` short compared with the waits of c since the last wait of `loop`? */
 bool rivals_wait_for_replies(const struct finder_candidate *loop, const struct finder_candidate *c);

@@ -50,6 +50,7 @@ void rec_loop_edge(struct stallrec_loop *loop, enum rec_loop_event event, uint64
 struct rec_loop_latest {
     uint64_t depth, kind, id; /* as in struct finder_wait; kind: + 1, 0 = there was no wait yet */
     uint64_t set[FINDER_SET_WORDS];
+    _Atomic uint32_t guard; /* enum guard_state (guard.h) */
 };
 /* Writes the wait. Only the loop's thread may call it. */
 void rec_loop_write_latest(struct rec_loop_latest *latest, const struct finder_wait *wait);

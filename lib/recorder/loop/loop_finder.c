@@ -256,8 +256,10 @@ static void judge_overlapping(struct loop_finder *f, struct finder_candidate *c,
     } else if (!f->doubt) {
         begin_doubt(f, now_ns);
         f->narrow_doubt = true;
-    } else {
+    } else if (f->narrow_doubt) {
         f->doubt_streak = 0;
+    } else {
+        f->doubt_streak++; /* against a shallower wait both are evidence */
     }
 }
 
@@ -266,7 +268,7 @@ static enum finder_verdict judge_elsewhere(struct loop_finder *f, struct finder_
                                            const struct finder_wait *wait, uint64_t now_ns) {
     const struct finder_candidate *loop = finder_loop(f);
     count_streak(c, loop);
-    c->handlers = rival_is_handlers(c, loop);
+    c->handlers = rival_is_handlers(f, c, loop);
     if (rival_is_weak(c) && !rival_is_weak(loop)) {
         if (has_succeeded(c, loop, now_ns)) {
             believe(f, c, now_ns);
@@ -276,7 +278,7 @@ static enum finder_verdict judge_elsewhere(struct loop_finder *f, struct finder_
     } else if (rivals_are_peers(c, loop)) {
         judge_peer(f, c, now_ns);
     } else if ((rival_is_weak(loop) && !rival_is_weak(c)) || wait->depth > loop->depth) {
-        if (qualifies(f, c, now_ns) && !rival_is_contested(c, loop)) {
+        if (qualifies(f, c, now_ns) && !rival_is_contested(f, c, loop)) {
             believe(f, c, now_ns);
         } else if (wait->depth > loop->depth && !c->handlers) {
             begin_doubt(f, now_ns);
@@ -301,7 +303,7 @@ static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
         return;
     }
     count_streak(c, loop);
-    c->handlers = rival_is_handlers(c, loop);
+    c->handlers = rival_is_handlers(f, c, loop);
     if (rival_is_weak(c) && !rival_is_weak(loop)) {
         if (has_succeeded(c, loop, now_ns)) {
             believe(f, c, now_ns);
@@ -315,7 +317,7 @@ static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
         f->narrow_doubt = false;
         if (c->handlers) {
             believe(f, &f->candidates[f->believed - 1], now_ns);
-        } else if (qualifies(f, c, now_ns) && !rival_is_contested(c, loop)) {
+        } else if (qualifies(f, c, now_ns) && !rival_is_contested(f, c, loop)) {
             believe(f, c, now_ns);
         }
     }
@@ -463,8 +465,8 @@ static bool is_uncertain_at_end(const struct loop_finder *f, const struct finder
         const struct finder_candidate *other = &f->candidates[i];
         if (other != c && !other->refused && other->waits >= FINISH_QUALIFIES &&
             ((rivals_are_peers(c, other) && rivals_loop(f, c, other) != c) ||
-             rival_is_contested(c, other) ||
-             (rival_is_contested(other, c) && !rival_is_handlers(other, c)))) {
+             rival_is_contested(f, c, other) ||
+             (rival_is_contested(f, other, c) && !rival_is_handlers(f, other, c)))) {
             return true;
         }
     }

@@ -436,6 +436,23 @@ static void descriptor_of_many_waits_belongs_to_the_core(void **state) {
 
 /* Work between a loop's wait and one that is not known is judged as it would be without the latter.
  */
+/* Three coroutines each wait on a set of their own, and the thread sleeps three times. */
+static void sleeps_do_not_replace_a_loop_of_overlapping_sets(void **state) {
+    (void)state;
+    const struct finder_object sets[] = {set_of(3, 4, 0), set_of(3, 5, 0), set_of(3, 3, 0)};
+    struct driver d = driver_that_asks();
+    for (unsigned i = 0; i < 60; i++) {
+        wait_for(&d, 1, LOOP, 0, sets[i % 3], 60);
+        if (i == 20 || i == 36 || i == 50) {
+            wait_for(&d, 1, REPLY, SHALLOW, set_of(9, 9, 0), 600);
+        }
+        assert_true(place_of(&d) == LOOP || place_of(&d) == 0);
+    }
+    finder_finish(&d.finder, d.now);
+    take_news(&d);
+    assert_int_equal(place_of(&d), LOOP);
+}
+
 static void stall_beside_unknown_time_is_found(void **state) {
     (void)state;
     struct driver d = driver_that_asks();
@@ -876,6 +893,7 @@ int main(void) {
         cmocka_unit_test(set_that_lost_a_closed_descriptor_is_the_loops),
         cmocka_unit_test(set_that_gains_a_descriptor_for_a_while_is_the_loops),
         cmocka_unit_test(descriptor_of_many_waits_belongs_to_the_core),
+        cmocka_unit_test(sleeps_do_not_replace_a_loop_of_overlapping_sets),
         cmocka_unit_test(stall_beside_unknown_time_is_found),
         cmocka_unit_test(other_set_that_stays_is_a_loop_that_follows),
         cmocka_unit_test(one_long_wait_that_is_told_as_several_is_no_other_loop),

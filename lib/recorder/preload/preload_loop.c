@@ -170,7 +170,7 @@ static void note_stretch(const struct thread_watch *w, uint64_t until) {
 
 /* ---- waits ---- */
 
-bool preload_wait_begins(struct thread_watch *w, const struct preload_caller *caller,
+void preload_wait_begins(struct thread_watch *w, const struct preload_caller *caller,
                          struct finder_wait *wait) {
     int saved_errno = errno;
     /* The lowest bit is 0, as in the times of the loop's edges. */
@@ -197,7 +197,6 @@ bool preload_wait_begins(struct thread_watch *w, const struct preload_caller *ca
         tell_edge(w, REC_LOOP_TURN, now);
     }
     errno = saved_errno;
-    return w->waits;
 }
 
 void preload_wait_ends(struct thread_watch *w) {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "loop/guard.h"
 #include "loop/loop_finder.h"
 #include "preload/preload_private.h"
 
@@ -21,13 +22,19 @@ static uint64_t file_number(const struct thread_watch *w, const struct finder_ob
     return known ? (uint64_t)sb.st_ino : 0;
 }
 
+/* Keeps the recorder's signal away from the thread, which is about to wait. */
+static bool guard_wait(struct thread_watch *w) {
+    guard_wait_begins(&w->shared.latest.guard);
+    return true;
+}
+
 bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd *fds, nfds_t n) {
     struct thread_watch *w = preload_own_watch(caller->blocks);
-    if (!w || !fds) {
+    if (!w) {
         return false;
     }
     struct finder_wait wait = {.object = {.kind = FINDER_SET, .lowest = UINT32_MAX}};
-    for (nfds_t i = 0; i < n; i++) {
+    for (nfds_t i = 0; fds && i < n; i++) {
         if (fds[i].fd >= 0) {
             uint32_t fd = (uint32_t)fds[i].fd;
             finder_set_add(&wait.object, fd);
@@ -35,10 +42,11 @@ bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd
         }
     }
     if (wait.object.lowest == UINT32_MAX) {
-        return false; /* a wait for no descriptor is not passed to the finder */
+        return guard_wait(w); /* a wait for no descriptor is not passed to the finder */
     }
     wait.object.file = file_number(w, &wait.object);
-    return preload_wait_begins(w, caller, &wait);
+    preload_wait_begins(w, caller, &wait);
+    return guard_wait(w);
 }
 
 static void add_set(struct finder_object *object, int n, const fd_set *set) {
@@ -63,10 +71,11 @@ bool preload_begin_select(const struct preload_caller *caller, int n, const fd_s
     add_set(&wait.object, n, out);
     add_set(&wait.object, n, except);
     if (wait.object.lowest == UINT32_MAX) {
-        return false;
+        return guard_wait(w);
     }
     wait.object.file = file_number(w, &wait.object);
-    return preload_wait_begins(w, caller, &wait);
+    preload_wait_begins(w, caller, &wait);
+    return guard_wait(w);
 }
 
 bool preload_begin_epoll(const struct preload_caller *caller, int fd) {
@@ -75,7 +84,8 @@ bool preload_begin_epoll(const struct preload_caller *caller, int fd) {
         return false;
     }
     struct finder_wait wait = {.object = {.kind = FINDER_EPOLL, .id = (uint64_t)fd}};
-    return preload_wait_begins(w, caller, &wait);
+    preload_wait_begins(w, caller, &wait);
+    return guard_wait(w);
 }
 
 bool preload_begin_condition(const struct preload_caller *caller, const void *condition) {
@@ -85,7 +95,8 @@ bool preload_begin_condition(const struct preload_caller *caller, const void *co
     }
     struct finder_wait wait = {
         .object = {.kind = FINDER_CONDITION, .id = (uint64_t)(uintptr_t)condition}};
-    return preload_wait_begins(w, caller, &wait);
+    preload_wait_begins(w, caller, &wait);
+    return guard_wait(w);
 }
 
 bool preload_begin_signals(const struct preload_caller *caller) {
@@ -94,12 +105,22 @@ bool preload_begin_signals(const struct preload_caller *caller) {
         return false;
     }
     struct finder_wait wait = {.object = {.kind = FINDER_SIGNALS}};
-    return preload_wait_begins(w, caller, &wait);
+    preload_wait_begins(w, caller, &wait);
+    return guard_wait(w);
+}
+
+bool preload_begin_sleep(void) {
+    struct thread_watch *w = preload_own_watch(false);
+    return w && guard_wait(w);
 }
 
 void preload_end_wait(void) {
     struct thread_watch *w = preload_own_watch(false);
-    if (w && w->waits) {
+    if (!w) {
+        return;
+    }
+    guard_wait_ends(&w->shared.latest.guard);
+    if (w->waits) {
         preload_wait_ends(w);
     }
 }

@@ -36,6 +36,9 @@ bool preload_begin_signals(const struct preload_caller *caller) {
     (void)caller;
     return false;
 }
+bool preload_begin_sleep(void) {
+    return false;
+}
 void preload_end_wait(void) {
 }
 

@@ -178,9 +178,8 @@ struct preload_caller;
 /* Initialises *w for a thread of which no wait is known yet. config and program are borrowed. */
 void preload_watch_begin(struct thread_watch *w, const struct preload_config *config,
                          const char *program);
-/* Reports that a wait of the calling thread, which is recorded, begins. False: preload_wait_ends
- * must not be called. errno is kept. */
-bool preload_wait_begins(struct thread_watch *w, const struct preload_caller *caller,
+/* Reports that a wait of the calling thread, which is recorded, begins. errno is kept. */
+void preload_wait_begins(struct thread_watch *w, const struct preload_caller *caller,
                          struct finder_wait *wait);
 /* Reports that the thread's blocking wait (w->waits) ends. errno is kept. */
 void preload_wait_ends(struct thread_watch *w);
@@ -197,13 +196,17 @@ struct preload_caller {
 };
 
 /* Each of these functions reports that a wait of the calling thread begins; they differ in the
- * object of the wait. False: preload_end_wait need not be called. errno is kept. */
+ * object of the wait. From true on until preload_end_wait the thread is not signalled. False:
+ * preload_end_wait must not be called. errno is kept. */
 bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd *fds, nfds_t n);
 bool preload_begin_select(const struct preload_caller *caller, int n, const fd_set *in,
                           const fd_set *out, const fd_set *except);
 bool preload_begin_epoll(const struct preload_caller *caller, int fd);
 bool preload_begin_condition(const struct preload_caller *caller, const void *condition);
 bool preload_begin_signals(const struct preload_caller *caller);
+/* Reports that the calling thread begins to sleep, which is no wait of a loop; else as the others.
+ */
+bool preload_begin_sleep(void);
 void preload_end_wait(void);
 
 /* ---- preload_filter.c ---- */

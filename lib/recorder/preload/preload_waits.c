@@ -1,9 +1,9 @@
 /* Interposes the waiting functions of libc, and reports the waits of watched threads to the finders
  * of their loops.
  *
- * A wait for no descriptor at all is a sleep, which is not reported. A wait that is not reported is
- * passed on as a tail call; in any other wait this library has a frame, which dumps leave out
- * (own_code_linux.h). */
+ * A wait for no descriptor at all is a sleep, which is not reported. A call of a thread that is not
+ * watched is passed on as a tail call; in any other call this library has a frame, which dumps
+ * leave out (own_code_linux.h), and the thread is not signalled meanwhile (guard.h). */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "loop/adapter_wait.h"
 #include "preload/preload_private.h"
@@ -44,6 +45,10 @@ static struct {
     _Atomic(int (*)(const sigset_t *, int *)) sigwait;
     _Atomic(int (*)(const sigset_t *, siginfo_t *)) sigwaitinfo;
     _Atomic(int (*)(const sigset_t *, siginfo_t *, const struct timespec *)) sigtimedwait;
+    _Atomic(int (*)(const struct timespec *, struct timespec *)) nanosleep;
+    _Atomic(int (*)(clockid_t, int, const struct timespec *, struct timespec *)) clock_nanosleep;
+    _Atomic(int (*)(useconds_t)) usleep;
+    _Atomic(unsigned (*)(unsigned)) sleep;
 } real;
 
 /* Looks up the real functions. It may run before this library's constructor, as constructors of
@@ -63,6 +68,10 @@ void preload_resolve_waits(void) {
     preload_resolve("sigwait", &real.sigwait);
     preload_resolve("sigwaitinfo", &real.sigwaitinfo);
     preload_resolve("sigtimedwait", &real.sigtimedwait);
+    preload_resolve("nanosleep", &real.nanosleep);
+    preload_resolve("clock_nanosleep", &real.clock_nanosleep);
+    preload_resolve("usleep", &real.usleep);
+    preload_resolve("sleep", &real.sleep);
     preload_resolve("poll", &real.poll);
 }
 
@@ -81,7 +90,7 @@ static inline __attribute__((always_inline)) void waits_resolve_once(void) {
 
 INTERPOSED int poll(struct pollfd *fds, nfds_t n, int timeout) {
     waits_resolve_once();
-    if (n == 0 || !preload_begin_poll(CALLER(timeout != 0), fds, n)) {
+    if (!preload_begin_poll(CALLER(timeout != 0), fds, n)) {
         return real.poll(fds, n, timeout);
     }
     int result = real.poll(fds, n, timeout);
@@ -92,7 +101,7 @@ INTERPOSED int poll(struct pollfd *fds, nfds_t n, int timeout) {
 INTERPOSED int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
                      const sigset_t *mask) {
     waits_resolve_once();
-    if (n == 0 || !preload_begin_poll(CALLER(waits(timeout)), fds, n)) {
+    if (!preload_begin_poll(CALLER(waits(timeout)), fds, n)) {
         return real.ppoll(fds, n, timeout, mask);
     }
     int result = real.ppoll(fds, n, timeout, mask);
@@ -139,7 +148,7 @@ INTERPOSED int epoll_pwait2(int fd, struct epoll_event *events, int max,
 INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout) {
     waits_resolve_once();
     bool blocking = !timeout || timeout->tv_sec != 0 || timeout->tv_usec != 0;
-    if (n <= 0 || !preload_begin_select(CALLER(blocking), n, in, out, except)) {
+    if (!preload_begin_select(CALLER(blocking), n, in, out, except)) {
         return real.select(n, in, out, except, timeout);
     }
     int result = real.select(n, in, out, except, timeout);
@@ -150,7 +159,7 @@ INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *except, struct tim
 INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *except,
                        const struct timespec *timeout, const sigset_t *mask) {
     waits_resolve_once();
-    if (n <= 0 || !preload_begin_select(CALLER(waits(timeout)), n, in, out, except)) {
+    if (!preload_begin_select(CALLER(waits(timeout)), n, in, out, except)) {
         return real.pselect(n, in, out, except, timeout, mask);
     }
     int result = real.pselect(n, in, out, except, timeout, mask);
@@ -161,7 +170,7 @@ INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *except,
 int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room);
 INTERPOSED int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room) {
     waits_resolve_once();
-    if (n == 0 || !preload_begin_poll(CALLER(timeout != 0), fds, n)) {
+    if (!preload_begin_poll(CALLER(timeout != 0), fds, n)) {
         return real.poll_chk(fds, n, timeout, room);
     }
     int result = real.poll_chk(fds, n, timeout, room);
@@ -174,7 +183,7 @@ int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, co
 INTERPOSED int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
                            const sigset_t *mask, size_t room) {
     waits_resolve_once();
-    if (n == 0 || !preload_begin_poll(CALLER(waits(timeout)), fds, n)) {
+    if (!preload_begin_poll(CALLER(waits(timeout)), fds, n)) {
         return real.ppoll_chk(fds, n, timeout, mask, room);
     }
     int result = real.ppoll_chk(fds, n, timeout, mask, room);
@@ -244,6 +253,49 @@ INTERPOSED int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct t
         return real.sigtimedwait(set, info, timeout);
     }
     int result = real.sigtimedwait(set, info, timeout);
+    preload_end_wait();
+    return result;
+}
+
+/* ---- sleeps ---- */
+
+INTERPOSED int nanosleep(const struct timespec *time, struct timespec *left) {
+    waits_resolve_once();
+    if (!preload_begin_sleep()) {
+        return real.nanosleep(time, left);
+    }
+    int result = real.nanosleep(time, left);
+    preload_end_wait();
+    return result;
+}
+
+INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
+                               struct timespec *left) {
+    waits_resolve_once();
+    if (!preload_begin_sleep()) {
+        return real.clock_nanosleep(clock, flags, time, left);
+    }
+    int result = real.clock_nanosleep(clock, flags, time, left);
+    preload_end_wait();
+    return result;
+}
+
+INTERPOSED int usleep(useconds_t us) {
+    waits_resolve_once();
+    if (!preload_begin_sleep()) {
+        return real.usleep(us);
+    }
+    int result = real.usleep(us);
+    preload_end_wait();
+    return result;
+}
+
+INTERPOSED unsigned sleep(unsigned seconds) {
+    waits_resolve_once();
+    if (!preload_begin_sleep()) {
+        return real.sleep(seconds);
+    }
+    unsigned result = real.sleep(seconds);
     preload_end_wait();
     return result;
 }

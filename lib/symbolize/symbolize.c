@@ -37,7 +37,7 @@ struct symbolize_work {
     struct symbolizer *s;
     struct dump *d;
     struct symbol_file *files; /* [image_count] */
-    /* [image_count]: learned names, for images whose files have no names */
+    /* [image_count]: names learned from reports, for images whose files have no names */
     struct symbol_file *told;
     bool *keep;   /* [image_count]: the answers of an earlier run are kept */
     bool *hidden; /* [image_count]: an earlier run's answers have hidden names */

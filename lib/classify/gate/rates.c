@@ -7,7 +7,7 @@
 #include "classify/stats/sum.h"
 
 struct rates {
-    double *cell[RATES_RUNS];                   /* exposure per cell, CLUSTER_CELLS each */
+    double *cell[RATES_RUNS];                   /* rates_new's exposure, CLUSTER_CELLS each */
     double stratum[RATES_RUNS][CLUSTER_STRATA]; /* exposure per stratum: sums of the cells */
     double squares[CLUSTER_STRATA]; /* for each stratum, the sum of the squares of the cells of both
                                        runs */

@@ -31,7 +31,7 @@ void seen_release(struct seen_set *s);
 
 /* ---- the sample ---- */
 
-enum { ID_SKETCH_MAX = 4096 /* ids in a sample: at most 80 KB of a partial */ };
+enum { ID_SKETCH_MAX = 4096 /* ids in a sample; at most 78 KB of hashes in a partial */ };
 
 struct id_count {
     /* hash: hash of the id; count: number of dumps with the id, each in a different part. */

@@ -190,9 +190,10 @@ struct triage_rest {
  * `from`. False: out of memory. */
 bool triage_merge_rest(struct triage *t, struct triage *from, struct triage_rest *rest);
 /* Joins buckets of stalls without symbols to those of the same stalls with symbols: the id of a
- * bucket with nameless frames is an alias of exactly one bucket with names for more frames, or for
- * as many but with the starts of nameless functions. A level-2 bucket is joined together with its
- * level-1 bucket, or not at all. False: out of memory, and t can only be freed. */
+ * bucket with nameless frames is an alias of exactly one bucket, which has names for more frames,
+ * or for as many but also knows where its nameless functions start. A level-2 bucket is joined only
+ * to one whose level-1 bucket is the same, or is joined with its own. False: out of memory, and t
+ * can only be freed. */
 bool triage_join_aliases(struct triage *t);
 
 /* An earlier id of a bucket; alias_index maps those of a set to its buckets. */

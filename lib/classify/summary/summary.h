@@ -26,8 +26,9 @@ enum summary_facet {
 
 struct summary_value {
     const char *text;
-    /* Number of dumps and stalled time. If dumps are stored, versions, days and screens have both.
-     * Actions and frameworks have only ms, other facets only dumps. 0 = unknown. */
+    /* Number of dumps, of stalls in summary.causes and summary.versions, and stalled time. If dumps
+     * are stored, versions, days and screens have both. Actions and frameworks have only ms, other
+     * facets only dumps. 0 = unknown. */
     uint64_t dumps, ms;
 };
 struct summary_values {
@@ -113,7 +114,8 @@ struct summary {
     VEC(struct summary_told) told;      /* at most SUMMARY_TOLD_MOST rows, the failing ones first */
     size_t told_more;                   /* number of further rows that are not listed */
     VEC(struct summary_bucket) buckets; /* buckets of level 1, in the order of output */
-    VEC(struct summary_bucket) gone;    /* buckets that only the baseline has: id, title, change */
+    /* Buckets that only the baseline has; only id, title, change and marks have values. */
+    VEC(struct summary_bucket) gone;
     struct summary_values causes, versions, days; /* stalled time by cause, version and day */
     /* Totals of the versions, to which a bucket's values are related as shares: ms if dumps are
      * stored, else dumps. */

@@ -72,7 +72,7 @@ const char *report_node_address(const char *s, bool *joined) {
     for (const char *p = at; p && (p = strstr(p + 1, open)) != NULL;) {
         last = p;
     }
-    /* a name may hold brackets: then the last pair of brackets has the address */
+    /* a name may hold " [0x", so the last one begins the address, if there is no second node */
     *joined = at != last && strstr(at, "]") < last && strstr(at, " (") && strstr(at, " (") < last;
     const char *found = *joined ? at : last;
     return found ? found + 1 : NULL;

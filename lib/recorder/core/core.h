@@ -81,10 +81,11 @@ enum rec_past {
 
 /* Reports that from at_ns on, when a wait begins, the loop is not known. The edges reported until
  * rec_core_attribute are then those of all waits that may be the loop's, and only decide when the
- * thread is sampled. begin_ns: time at which the process began, for rec_core_watched. A begin_ns
- * that is later than that of the first call is the time at which another program replaced the one
- * that ran: the time of the new program is counted separately, and the watched time of the program
- * before is kept. */
+ * thread is sampled. begin_ns: start of the time that rec_core_watched covers: the process's start
+ * for the first thread of a preloaded program, else the time at which the watching began. A
+ * begin_ns that is later than that of the first call is the time at which another program replaced
+ * the one that ran: the time of the new program is counted separately, and the watched time of the
+ * program before is kept. */
 void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns);
 /* Reports, at at_ns, that the loop is known since from_ns. The caller then calls
  * rec_core_past_idle, in order, for each time since from_ns in which the loop was idle, and then

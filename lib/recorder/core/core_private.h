@@ -147,7 +147,8 @@ struct rec_core {
                                ended; 0 = the thread waits */
     uint64_t hold_ns;       /* no dump is written before this time */
     uint64_t begin_ns;      /* start of the program's time that rec_core_watched covers */
-    uint64_t program_ns; /* ns of gaps since since_ns, which are not counted as the stall's time */
+    uint64_t program_ns; /* begin_ns of the first rec_core_doubt, or of the one that reported that
+                            another program had replaced the first */
     struct rec_watched before; /* the times of the programs that were replaced */
     uint64_t loop_ns;          /* time of the loop's first edge; 0 = there was none yet */
     uint64_t unwatched_ns[REC_UNWATCHED_REASONS];

@@ -16,7 +16,7 @@ enum rec_event_kind {
     REC_EVENT_LAUNCH,     /* value: enum rec_launch_mark; mark_ns: the time of the mark */
     REC_EVENT_SPAN_BEGIN, /* value: the action's id; name and limit_ms: those of the action */
     REC_EVENT_SPAN_END,   /* value: the action's id */
-    REC_EVENT_DOUBT,      /* the loop is in doubt; mark_ns: time at which the process began */
+    REC_EVENT_DOUBT,      /* the loop is not known; mark_ns: start of the time in rec_watched */
     REC_EVENT_ATTRIBUTE,  /* value: enum rec_past; mark_ns: time since which the loop is known */
     REC_EVENT_PAST_IDLE, /* value: time at which an idle time began; mark_ns: time at which it ended
                           */

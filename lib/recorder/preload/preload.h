@@ -118,9 +118,9 @@ struct preload_report {
     int64_t began_ms;   /* Unix time at which the program was started, set by the command */
     uint32_t processes; /* number of programs that were watched: one for each process, each exec
                            and, with --follow, each fork */
-    uint32_t recorded;  /* number of entries that processes have taken, each at its first start of a
-                           recorder or because a filter prevents it; the first ones are in
-                           `process` */
+    uint32_t recorded;  /* number of entries that processes have taken: a process takes one when it
+                           first starts a recorder, or when a filter keeps it from starting one; the
+                           first ones are in `process` */
     uint32_t failed;    /* number of processes whose recorder did not start; the first ones are in
                            `failure` */
     uint32_t trace_failed; /* 1: not all of the trace could be written */

@@ -123,7 +123,9 @@ static void a_diagnostic_in_an_event_keeps_its_kind(void **state) {
          "MXCPUException totalCPUTime:1.5 min totalSampledTime:3 min", "cpu", -1, 90000, -1},
         {"MXDiskWriteException", "mx_disk_write_exception",
          "MXDiskWriteException totalWritesCaused:2 GB", "disk-write", -1, -1, -1},
-        {"App Hanging", "AppHang", "App hang detected: 3.2 sec", "hang", -1, -1, 3200}};
+        {"App Hanging", "AppHang", "App hang detected: 3.2 sec", "hang", 3200, -1, -1},
+        {"MXHangDiagnostic", "mx_hang_diagnostic", "App hang detected: 3.2 sec", "hang", 3200, -1,
+         -1}};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct strbuf json = {0};

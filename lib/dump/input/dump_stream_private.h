@@ -30,7 +30,8 @@ struct dump_stream {
     bool in_prose; /* false: the lines between the reports are those of a log; true: they are prose
                     */
     bool in_cells; /* a cell of CSV held a report */
-    bool fenced;   /* the last skipped line is a fence of Markdown (```) that begins code */
+    bool in_strings;    /* a string or an object within a line held a report */
+    bool fenced;        /* the last skipped line is a fence of Markdown (```) that begins code */
     uint64_t passed;    /* lines that were skipped, blank ones apart */
     uint64_t mended;    /* reports that were mended */
     uint64_t dropped;   /* bytes of the input before text[0] */

@@ -181,6 +181,18 @@ static void a_report_of_kscrash_without_its_crash_says_so(void **state) {
     release_converted(&c);
 }
 
+static void a_crashed_thread_of_kscrash_without_a_stack_is_told(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(
+        "{'report':{'id':'k-2','type':'standard','process_name':'shopd'},'system':{},"
+        "'binary_images':[],'crash':{'error':{'type':'signal'},'threads':[{'index':0,"
+        "'crashed':true},{'index':1,'backtrace':{'contents':[{'instruction_addr':4096}]}}]}}");
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->app.id, "shopd");
+    assert_string_equal(d->lack, "the stack of the thread that crashed");
+    release_converted(&c);
+}
+
 #define SAMPLED(event)                                                                             \
     "Date/Time:        2026-11-20 10:12:44.120 +0100\nOS Version:       macOS 12.7 (21H1)\n" event \
     "Steps:            18\n\nProcess:          Shop [301]\nPath:             /x/Shop.app/Shop\n"   \
@@ -294,6 +306,7 @@ int main(void) {
         cmocka_unit_test(frames_in_front_of_androids_threads_are_told),
         cmocka_unit_test(a_main_thread_without_samples_of_perf_is_told),
         cmocka_unit_test(an_address_of_sentry_may_be_relative_to_an_image),
+        cmocka_unit_test(a_crashed_thread_of_kscrash_without_a_stack_is_told),
         cmocka_unit_test(a_report_of_kscrash_without_its_crash_says_so),
     };
     return cmocka_run_group_tests_name("report_origin", tests, NULL, NULL);

@@ -40,6 +40,7 @@ struct dump_stream {
     uint64_t unvalued;  /* offset in the input before which no value begins that holds a report */
     uint64_t value_end; /* offset in the input behind a value that was decoded in its place; 0 =
                            there is none at pos */
+    uint64_t value_last;  /* number of the last line of the input that the value is in */
     uint64_t value_feeds; /* line feeds that the decoded value has more than its source (modulo
                              2^64), by which `line` is wrong behind it */
     struct err broken;    /* why the input failed; reported once, after the last document */

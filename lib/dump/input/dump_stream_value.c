@@ -179,6 +179,7 @@ bool stream_take_value(struct dump_stream *s, size_t len) {
     if (taken) {
         char *text = s->text.data;
         const size_t old = found.end - s->pos;
+        s->value_last = s->line + feeds_in(text + s->pos, old - 1);
         /* Fewer lines than before: only a cell's last line feed may be missing, never two. */
         s->value_feeds = feeds_in(out.data, out.len) - feeds_in(text + s->pos, old);
         memcpy(text + s->pos, out.data, out.len);

@@ -127,6 +127,19 @@ static void a_value_that_is_cut_behind_others_is_told(void **state) {
     }
 }
 
+/* A string of one line may hold several reports; what stands behind it has no lower line. */
+static void reports_of_one_string_have_its_line(void **state) {
+    struct strbuf text = {0};
+    (void)state;
+    strbuf_addstr(&text, "level=error msg=\"");
+    add_as(&text, CRASH CRASH, "\\\"", "\\n", "<");
+    strbuf_addstr(&text, "\"\nlevel=error msg=\"");
+    add_as(&text, CRASH, "\\\"", "\\n", "<");
+    strbuf_addstr(&text, "\"\n");
+    check(&text, "1:" CRASH "|1:" CRASH "|2:" CRASH "|", 2);
+    strbuf_release(&text);
+}
+
 /* The report of a string is read up to an escape that the end of the input cuts. */
 static void a_string_may_be_cut_within_an_escape(void **state) {
     struct strbuf text = {0};
@@ -218,6 +231,7 @@ int main(void) {
         cmocka_unit_test(a_cell_may_be_cut),
         cmocka_unit_test(a_cell_that_is_cut_behind_others_is_told),
         cmocka_unit_test(a_value_that_is_cut_behind_others_is_told),
+        cmocka_unit_test(reports_of_one_string_have_its_line),
         cmocka_unit_test(a_string_may_be_cut_within_an_escape),
         cmocka_unit_test(a_string_of_a_log_is_a_report),
         cmocka_unit_test(an_object_of_a_log_is_a_report),

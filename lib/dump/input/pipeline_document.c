@@ -204,7 +204,7 @@ static enum st read_strings(struct document *doc, const struct document_source *
 /* Returns the number of a text of the document within the input: that of the document's first line,
  * and that of the document's pieces so far, as a document may have several texts. The lines of
  * dump_pipeline_answer are inputs of their own. */
-static uint64_t document_number(const struct document *doc) {
+static uint64_t number_in_input(const struct document *doc) {
     enum { PIECES_BITS = 24 };
     return (doc->answered ? 0 : doc->line << PIECES_BITS) + doc->pieces.len;
 }
@@ -214,7 +214,7 @@ static enum st read_converted(struct document *doc, const struct document_source
                               struct err *e) {
     const char *text = s->text.p;
     size_t len = (size_t)(s->text.end - s->text.p);
-    const struct report_choice choice = {doc->d->process, document_number(doc)};
+    const struct report_choice choice = {doc->d->process, number_in_input(doc)};
     enum st st = report_convert_chosen(text, len, doc->d->maps, &choice, piece_from_report, doc, e);
     if (st != ST_NONE) {
         return st;

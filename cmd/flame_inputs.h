@@ -39,7 +39,7 @@ struct flame_inputs {
     struct cli_list path_rules;  /* values of --path-map, borrowed */
     const char *store, *learn;   /* values of --store and --learn */
     const char *process;         /* process to read from reports of several processes, see
-                                    report_convert_process; NULL = the format chooses */
+                                    struct report_choice; NULL = the format chooses */
     bool no_learn;               /* --no-learn was given */
     unsigned jobs;
     bool quiet; /* skipped files are not printed */

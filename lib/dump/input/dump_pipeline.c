@@ -255,22 +255,30 @@ bool dump_pipeline_named(const char *name) {
 }
 
 /* The kind of an input, found when it is opened. INPUT_UNSURE: a file of a folder whose name does
- * not show its kind. */
-enum input_kind { INPUT_DUMPS, INPUT_UNSURE, INPUT_OTHER, INPUT_SKIPPED, INPUT_FAILED };
+ * not show its kind. INPUT_FOREIGN: refused with the error that was set, unless it holds a
+ * document. */
+enum input_kind {
+    INPUT_DUMPS,
+    INPUT_UNSURE,
+    INPUT_FOREIGN,
+    INPUT_OTHER,
+    INPUT_SKIPPED,
+    INPUT_FAILED
+};
 
 static enum input_kind input_judge(struct dump_pipeline *d, struct gz_input *in, const char *name,
                                    bool found, struct err *e) {
-    const char *kind;
-    if (foreign_file_look(in, &kind, e) != ST_OK) {
+    struct foreign_kind foreign;
+    if (foreign_file_look(in, &foreign, e) != ST_OK) {
         return INPUT_FAILED;
     }
     bool unsure = found && !dump_pipeline_named(name);
-    if (kind && unsure) {
-        return INPUT_SKIPPED;
+    if (foreign.text && unsure) {
+        return foreign.around ? INPUT_UNSURE : INPUT_SKIPPED;
     }
-    if (kind) {
-        err_set(e, ERR_UNSUPPORTED, "%s", kind);
-        return INPUT_FAILED;
+    if (foreign.text) {
+        err_set(e, ERR_UNSUPPORTED, "%s", foreign.text);
+        return foreign.around ? INPUT_FOREIGN : INPUT_FAILED;
     }
     enum st other = ST_NONE;
     if (d->ops->other_input) {
@@ -317,7 +325,7 @@ bool dump_pipeline_read(struct dump_pipeline *d, int fd, const char *name, bool 
         return true;
     }
     enum input_kind kind = input_judge(d, in, name, found, &e);
-    if (kind != INPUT_DUMPS && kind != INPUT_UNSURE) {
+    if (kind > INPUT_FOREIGN) {
         gz_input_close(in);
     } else if (dump_stream_open_input(&stream, in, &e) != ST_OK) {
         kind = INPUT_FAILED;
@@ -325,8 +333,8 @@ bool dump_pipeline_read(struct dump_pipeline *d, int fd, const char *name, bool 
     if (stream) {
         dump_stream_use_maps(stream, d->maps);
     }
-    if (kind == INPUT_UNSURE && !dump_stream_sees_document(stream)) {
-        kind = INPUT_SKIPPED;
+    if ((kind == INPUT_UNSURE || kind == INPUT_FOREIGN) && !dump_stream_sees_document(stream)) {
+        kind = kind == INPUT_UNSURE ? INPUT_SKIPPED : INPUT_FAILED;
     }
     if (kind == INPUT_FAILED) {
         dump_pipeline_fail(d, name, &e);

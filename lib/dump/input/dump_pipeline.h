@@ -70,7 +70,7 @@ struct document;
 struct dump_pipeline {
     const struct dump_pipeline_ops *ops; /* borrowed */
     void *ctx;                           /* first argument of the ops */
-    const char *process; /* process to choose in reports, see report_convert_process; borrowed, NULL
+    const char *process; /* process to choose in reports, see struct report_choice; borrowed, NULL
                             = none is chosen */
     struct dump_pipeline_watch watch;
     const struct report_maps *maps; /* maps for reports; NULL: the built-in ones */

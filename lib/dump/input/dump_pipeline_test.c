@@ -117,6 +117,23 @@ static void an_input_without_a_document_is_a_failure(void **state) {
     }
 }
 
+/* A tombstone is refused in one message, and the report of an ANR that begins like one is read. */
+static void a_tombstone_is_refused_as_a_whole(void **state) {
+#define TOMBSTONE(type)                                                                            \
+    "*** *** *** *** *** *** *** *** *** *** *** *** *** *** *** ***\n"                            \
+    "Tombstone maker: 'xCrash 2.4.6'\nCrash type: '" type "'\nStart time: '2019'\n"
+    struct journal j = {0};
+    (void)state;
+    assert_true(run_pipeline(TOMBSTONE("native") "pid: 3, tid: 3, name: a  >>> a <<<\n", 1, &j));
+    assert_string_equal(strbuf_cstr(&j.text), "!in ");
+    assert_non_null(strstr(j.why.text, "tombstone"));
+    strbuf_reset(&j.text);
+    assert_true(
+        run_pipeline(TOMBSTONE("anr") "\"main\" prio=5 tid=1 Native\n  at a.b(c:1)\n", 1, &j));
+    assert_non_null(strstr(j.why.text, "a long id"));
+    strbuf_release(&j.text);
+}
+
 /* The text of a string may be a log, or have other lines before its report. */
 static void a_report_in_a_string_may_stand_behind_other_lines(void **state) {
 #define STALL "Reactor stalled for 265 ms on shard 1. Backtrace: 0x38df7f3 0x38e04ef"
@@ -173,6 +190,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_come_in_the_order_of_the_input),
         cmocka_unit_test(an_input_without_a_document_is_a_failure),
+        cmocka_unit_test(a_tombstone_is_refused_as_a_whole),
         cmocka_unit_test(a_report_in_a_string_may_stand_behind_other_lines),
         cmocka_unit_test(a_passed_on_document_is_one_line),
         cmocka_unit_test(memory_may_run_out_anywhere),

@@ -420,7 +420,8 @@ static enum st take_document(struct dump_stream *s, size_t *len, struct err *e) 
 enum st dump_stream_next(struct dump_stream *s, const char **text, size_t *len, uint64_t *line,
                          struct err *e) {
     enum st st = find_start(s, e);
-    *line = s->line;
+    /* the line feeds of a decoded value may be no lines of the input */
+    *line = stream_in_value(s) && s->line > s->value_last ? s->value_last : s->line;
     if (st == ST_OK) {
         st = take_document(s, len, e);
         if (st == ST_OK) {

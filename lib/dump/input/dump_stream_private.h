@@ -30,7 +30,8 @@ struct dump_stream {
     bool in_prose; /* false: the lines between the reports are those of a log; true: they are prose
                     */
     bool in_cells; /* a cell of CSV held a report */
-    bool fenced;   /* the last skipped line is a fence of Markdown (```) that begins code */
+    bool in_strings;    /* a string or an object within a line held a report */
+    bool fenced;        /* the last skipped line is a fence of Markdown (```) that begins code */
     uint64_t passed;    /* lines that were skipped, blank ones apart */
     uint64_t mended;    /* reports that were mended */
     uint64_t dropped;   /* bytes of the input before text[0] */
@@ -39,6 +40,7 @@ struct dump_stream {
     uint64_t unvalued;  /* offset in the input before which no value begins that holds a report */
     uint64_t value_end; /* offset in the input behind a value that was decoded in its place; 0 =
                            there is none at pos */
+    uint64_t value_last;  /* number of the last line of the input that the value is in */
     uint64_t value_feeds; /* line feeds that the decoded value has more than its source (modulo
                              2^64), by which `line` is wrong behind it */
     struct err broken;    /* why the input failed; reported once, after the last document */

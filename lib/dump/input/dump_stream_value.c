@@ -65,28 +65,34 @@ static bool value_holds_report(struct dump_stream *s, const struct strbuf *value
 
 /* A value that was read. */
 struct stream_value {
-    size_t end; /* offset behind it */
-    bool whole; /* the mark that ends it was read */
-    bool cut;   /* the input ends before the value does */
-    bool cell;  /* it is a cell of CSV */
+    size_t end;       /* offset behind it */
+    bool whole;       /* the mark that ends it was read */
+    bool cut;         /* the input ends before the value does */
+    bool cell;        /* it is a cell of CSV */
+    bool within_line; /* it is a string or an object, whose line may have more */
 };
 
 /* Reads a value, and returns whether it holds a report. One that the end of the input cuts may hold
  * one, too. */
 static bool value_is_wanted(struct dump_stream *s, const struct line_value *v, size_t line_end,
                             struct strbuf *out, struct stream_value *value) {
-    value->cell = false;
+    value->cell = value->within_line = false;
     const enum line_value_end how = read_at(s, v, line_end, out, &value->end);
     value->whole = how == LINE_VALUE_WHOLE;
     value->cut = how == LINE_VALUE_OPEN && s->at_end && value->end == s->text.len;
     return (value->whole || value->cut) && !out->failed && value_holds_report(s, out);
 }
 
-/* Notes that the input ends within a cell, if an earlier one held a report: this one may have been
- * to hold one, too. */
-static void note_cut_cell(struct dump_stream *s, const struct stream_value *value) {
-    if (value->cut && s->in_cells && !err_is(&s->broken)) {
-        (void)err_set(&s->broken, ERR_TRUNCATED, "the last cell is cut short");
+/* Notes that the input ends within a cell, or within a string or object of its last line, if an
+ * earlier value of the same kind of line held a report: this one may have been to hold one, too. */
+static void note_cut_value(struct dump_stream *s, const struct line_value *v,
+                           const struct stream_value *value) {
+    const bool cell = v->kind == LINE_CELL;
+    const bool within_line = v->kind == LINE_STRING || v->kind == LINE_OBJECT;
+    if (value->cut && !err_is(&s->broken) &&
+        ((cell && s->in_cells) || (within_line && s->in_strings))) {
+        (void)err_set(&s->broken, ERR_TRUNCATED, "the last %s is cut short",
+                      cell ? "cell" : "value");
     }
 }
 
@@ -109,11 +115,12 @@ static bool stream_finds_value(struct dump_stream *s, size_t at, size_t len, str
         const bool cell = v.kind == LINE_CELL;
         if (value_is_wanted(s, &v, line_end, out, found)) {
             found->cell = cell;
+            found->within_line = v.kind == LINE_STRING || v.kind == LINE_OBJECT;
             return true;
         }
+        note_cut_value(s, &v, found);
         if (cell) {
             const size_t cell_end = found->end;
-            note_cut_cell(s, found);
             v = (struct line_value){LINE_STRING, s->text.data + begin, 0};
             if (value_is_wanted(s, &v, line_end, out, found)) {
                 return true;
@@ -172,6 +179,7 @@ bool stream_take_value(struct dump_stream *s, size_t len) {
     if (taken) {
         char *text = s->text.data;
         const size_t old = found.end - s->pos;
+        s->value_last = s->line + feeds_in(text + s->pos, old - 1);
         /* Fewer lines than before: only a cell's last line feed may be missing, never two. */
         s->value_feeds = feeds_in(out.data, out.len) - feeds_in(text + s->pos, old);
         memcpy(text + s->pos, out.data, out.len);
@@ -182,6 +190,7 @@ bool stream_take_value(struct dump_stream *s, size_t len) {
         s->mended++;
         s->in_text = s->in_prose = true;
         s->in_cells = s->in_cells || found.cell;
+        s->in_strings = s->in_strings || found.within_line;
     }
     strbuf_release(&out);
     return taken;

@@ -91,19 +91,63 @@ static void a_cell_may_be_cut(void **state) {
     strbuf_release(&text);
 }
 
-static void a_cell_that_is_cut_behind_others_is_told(void **state) {
-    struct strbuf text = {0};
+static void count_errors(const struct strbuf *text, size_t want) {
     struct seen seen = {0};
     struct dump_stream *s;
+    assert_int_equal(dump_stream_open(&s, stream_file_of(text->data, text->len), "in", NULL),
+                     ST_OK);
+    stream_walk(s, false, note, &seen);
+    assert_int_equal(seen.errors, want);
+    dump_stream_close(s);
+    strbuf_release(&seen.documents);
+}
+
+static void a_cell_that_is_cut_behind_others_is_told(void **state) {
+    struct strbuf text = {0};
     (void)state;
     strbuf_addstr(&text, "id,trace\n17,\"");
     add_as(&text, CRASH, "\"\"", "\n", "<");
     strbuf_addstr(&text, "\"\n18,\"Proc");
-    assert_int_equal(dump_stream_open(&s, stream_file_of(text.data, text.len), "in", NULL), ST_OK);
-    stream_walk(s, false, note, &seen);
-    assert_int_equal(seen.errors, 1);
-    dump_stream_close(s);
-    strbuf_release(&seen.documents);
+    count_errors(&text, 1);
+    strbuf_release(&text);
+}
+
+static void a_value_that_is_cut_behind_others_is_told(void **state) {
+    static const struct {
+        const char *end;
+        size_t errors;
+    } rows[] = {{"msg=\"Proc", 1},          {"msg=\"Proc\\u00", 1}, {"upload {\"a\":[1", 1},
+                {"msg=\"Proc\nmsg=x\n", 0}, {"msg=\"Proc\"", 0},    {"upload {\"a\":[1]}", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text, "10:00:01 ERROR sends " EVENT " to host\n%s", rows[i].end);
+        count_errors(&text, rows[i].errors);
+        strbuf_release(&text);
+    }
+}
+
+/* A string of one line may hold several reports; what stands behind it has no lower line. */
+static void reports_of_one_string_have_its_line(void **state) {
+    struct strbuf text = {0};
+    (void)state;
+    strbuf_addstr(&text, "level=error msg=\"");
+    add_as(&text, CRASH CRASH, "\\\"", "\\n", "<");
+    strbuf_addstr(&text, "\"\nlevel=error msg=\"");
+    add_as(&text, CRASH, "\\\"", "\\n", "<");
+    strbuf_addstr(&text, "\"\n");
+    check(&text, "1:" CRASH "|1:" CRASH "|2:" CRASH "|", 2);
+    strbuf_release(&text);
+}
+
+/* The report of a string is read up to an escape that the end of the input cuts. */
+static void a_string_may_be_cut_within_an_escape(void **state) {
+    struct strbuf text = {0};
+    (void)state;
+    strbuf_addstr(&text, "level=error msg=\"");
+    add_as(&text, CRASH, "\\\"", "\\n", "<");
+    strbuf_addstr(&text, "\\u00");
+    check(&text, "1:" CRASH "|", 1);
     strbuf_release(&text);
 }
 
@@ -186,6 +230,9 @@ int main(void) {
         cmocka_unit_test(a_cell_of_csv_is_json),
         cmocka_unit_test(a_cell_may_be_cut),
         cmocka_unit_test(a_cell_that_is_cut_behind_others_is_told),
+        cmocka_unit_test(a_value_that_is_cut_behind_others_is_told),
+        cmocka_unit_test(reports_of_one_string_have_its_line),
+        cmocka_unit_test(a_string_may_be_cut_within_an_escape),
         cmocka_unit_test(a_string_of_a_log_is_a_report),
         cmocka_unit_test(an_object_of_a_log_is_a_report),
         cmocka_unit_test(text_between_tags_is_a_report),

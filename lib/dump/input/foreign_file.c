@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-#define OBJECT "an object file, not a dump: stallsym takes it behind -d"
-#define PACKED "an archive, or packed by something else than gzip, in a pipe: name the file"
-#define UTF_16 "text in UTF-16: only UTF-8 is read"
+#define OBJECT    "an object file, not a dump: stallsym takes it behind -d"
+#define PACKED    "an archive, or packed by something else than gzip, in a pipe: name the file"
+#define UTF_16    "text in UTF-16: only UTF-8 is read"
+#define TOMBSTONE "an Android tombstone, which is a crash's: not read"
 
 /* The kinds of file that are recognised, because reading their bytes as lines would give a page of
  * error messages. */
@@ -13,34 +14,38 @@ static const struct foreign {
     const char *magic;
     size_t len, at;
     const char *text;
+    bool around; /* a text that is read may stand behind these bytes */
 } foreign[] = {
-    {"\177ELF", 4, 0, OBJECT},
-    {"\xcf\xfa\xed\xfe", 4, 0, OBJECT},
-    {"\xce\xfa\xed\xfe", 4, 0, OBJECT},
-    {"\xca\xfe\xba\xbe", 4, 0, OBJECT},
-    {"\xca\xfe\xba\xbf", 4, 0, OBJECT},
-    {"PK\3\4", 4, 0, PACKED},
-    {"ustar", 5, 257, PACKED},
-    {"\xfd\x37zXZ", 5, 0, PACKED},
-    {"\x28\xb5\x2f\xfd", 4, 0, PACKED},
-    {"1AY&SY", 6, 4, PACKED},
-    {"bplist0", 7, 0, "a binary property list, not a dump"},
-    {"\xff\xfe", 2, 0, UTF_16},
-    {"\xfe\xff", 2, 0, UTF_16},
+    {"\177ELF", 4, 0, OBJECT, false},
+    {"\xcf\xfa\xed\xfe", 4, 0, OBJECT, false},
+    {"\xce\xfa\xed\xfe", 4, 0, OBJECT, false},
+    {"\xca\xfe\xba\xbe", 4, 0, OBJECT, false},
+    {"\xca\xfe\xba\xbf", 4, 0, OBJECT, false},
+    {"PK\3\4", 4, 0, PACKED, false},
+    {"ustar", 5, 257, PACKED, false},
+    {"\xfd\x37zXZ", 5, 0, PACKED, false},
+    {"\x28\xb5\x2f\xfd", 4, 0, PACKED, false},
+    {"1AY&SY", 6, 4, PACKED, false},
+    {"bplist0", 7, 0, "a binary property list, not a dump", false},
+    {"\xff\xfe", 2, 0, UTF_16, false},
+    {"\xfe\xff", 2, 0, UTF_16, false},
+    /* xCrash begins its reports of ANRs with the same lines */
+    {"*** *** *** *** *** ", 20, 0, TOMBSTONE, true},
+    {"Tombstone maker: '", 18, 0, TOMBSTONE, true},
 };
 
-static const char *foreign_of(const char *bytes, size_t len) {
+static const struct foreign *foreign_of(const char *bytes, size_t len) {
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
         const struct foreign *f = &foreign[i];
         if (len >= f->at + f->len && memcmp(bytes + f->at, f->magic, f->len) == 0) {
-            return f->text;
+            return f;
         }
     }
     return NULL;
 }
 
-enum st foreign_file_look(struct gz_input *in, const char **what, struct err *e) {
-    enum { ENOUGH = 16 };
+enum st foreign_file_look(struct gz_input *in, struct foreign_kind *out, struct err *e) {
+    enum { ENOUGH = 20 };
     char bytes[512];
     size_t len = 0, got = 0;
     enum st st;
@@ -48,6 +53,7 @@ enum st foreign_file_look(struct gz_input *in, const char **what, struct err *e)
         st = gz_input_read(in, bytes + len, sizeof bytes - len, &got, NULL);
         len += got;
     } while (st == ST_OK && got > 0 && len < ENOUGH);
-    *what = foreign_of(bytes, len);
+    const struct foreign *f = foreign_of(bytes, len);
+    *out = f ? (struct foreign_kind){f->text, f->around} : (struct foreign_kind){NULL, false};
     return gz_input_unread(in, bytes, len, e);
 }

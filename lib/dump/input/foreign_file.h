@@ -2,12 +2,18 @@
 #ifndef STALLKIT_DUMP_FOREIGN_FILE_H
 #define STALLKIT_DUMP_FOREIGN_FILE_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/gz.h"
 
-/* Looks at the first bytes of an input, after gunzip, and puts them back. *what becomes a message
- * that names the kind of the file, or NULL if the kind is unknown. Damage in the bytes is left to
- * the reader that follows. ST_ERR: ERR_NOMEM. */
-enum st foreign_file_look(struct gz_input *in, const char **what, struct err *e) BASE_MUST_USE;
+struct foreign_kind {
+    const char *text; /* message that names the kind of the file; NULL = not known */
+    bool around; /* the file may hold a report, too, and is of this kind only if it holds none */
+};
+/* Looks at the first bytes of an input, after gunzip, and puts them back. Damage in the bytes is
+ * left to the reader that follows. ST_ERR: ERR_NOMEM. */
+enum st foreign_file_look(struct gz_input *in, struct foreign_kind *out,
+                          struct err *e) BASE_MUST_USE;
 
 #endif

@@ -194,8 +194,12 @@ static enum line_value_end read_string(struct span *text, struct strbuf *out) {
         bool raw;
         char bytes[4];
         const char *next = token_character(text->p, text->end, &c, &raw, &t);
+        if (!next && t.wrong == text->end) {
+            text->p = text->end; /* an escape that is cut */
+            return LINE_VALUE_OPEN;
+        }
         if (!next) {
-            return t.wrong == text->end ? LINE_VALUE_OPEN : LINE_VALUE_NONE;
+            return LINE_VALUE_NONE;
         }
         if (raw) {
             strbuf_add(out, text->p, (size_t)(next - text->p));

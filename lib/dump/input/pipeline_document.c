@@ -201,13 +201,21 @@ static enum st read_strings(struct document *doc, const struct document_source *
     return st == ST_ERR ? ST_ERR : result;
 }
 
+/* Returns the number of a text of the document within the input: that of the document's first line,
+ * and that of the document's pieces so far, as a document may have several texts. The lines of
+ * dump_pipeline_answer are inputs of their own. */
+static uint64_t number_in_input(const struct document *doc) {
+    enum { PIECES_BITS = 24 };
+    return (doc->answered ? 0 : doc->line << PIECES_BITS) + doc->pieces.len;
+}
+
 /* Reads a dump, a session record or a report. */
 static enum st read_converted(struct document *doc, const struct document_source *s,
                               struct err *e) {
     const char *text = s->text.p;
     size_t len = (size_t)(s->text.end - s->text.p);
-    enum st st =
-        report_convert_process(text, len, doc->d->maps, doc->d->process, piece_from_report, doc, e);
+    const struct report_choice choice = {doc->d->process, number_in_input(doc)};
+    enum st st = report_convert_chosen(text, len, doc->d->maps, &choice, piece_from_report, doc, e);
     if (st != ST_NONE) {
         return st;
     }

@@ -113,7 +113,8 @@ static enum st report_list_read(const struct report_document *d, struct err *e) 
     }
     for (size_t i = 0; span_next(&rest, NULL, &value); i++) {
         struct err why = {0};
-        const struct report_document element = {value, d->take, d->ctx, d->maps, d->process};
+        const struct report_document element = {value,   d->take,    d->ctx,
+                                                d->maps, d->process, d->number};
         struct report_reader reader = {0};
         if (value.p < value.end && *value.p == '{') {
             reader = reader_of_object(value, d->maps);
@@ -162,7 +163,8 @@ static enum st envelope_read(const struct report_document *d, struct err *e) {
     enum st result = ST_NONE, st;
     for (size_t i = 0; (st = envelope_next(&items, &payload, e)) == ST_OK; i++) {
         struct err why = {0};
-        const struct report_document item = {payload, d->take, d->ctx, d->maps, d->process};
+        const struct report_document item = {payload, d->take,    d->ctx,
+                                             d->maps, d->process, d->number};
         struct report_reader r = reader_of_item(payload, d->maps);
         enum st one = reader_is(&r) ? reader_read(&r, &item, &why) : ST_NONE;
         if (one == ST_ERR) {
@@ -236,12 +238,14 @@ bool report_is_recognised(const char *text, size_t len, const struct report_maps
 
 enum st report_convert(const char *text, size_t len, const struct report_maps *maps,
                        report_take take, void *ctx, struct err *e) {
-    return report_convert_process(text, len, maps, NULL, take, ctx, e);
+    return report_convert_chosen(text, len, maps, &(struct report_choice){0}, take, ctx, e);
 }
 
-enum st report_convert_process(const char *text, size_t len, const struct report_maps *maps,
-                               const char *process, report_take take, void *ctx, struct err *e) {
-    struct report_document d = {skip_to_text(text, len), take, ctx, maps, process};
+enum st report_convert_chosen(const char *text, size_t len, const struct report_maps *maps,
+                              const struct report_choice *choice, report_take take, void *ctx,
+                              struct err *e) {
+    struct report_document d = {skip_to_text(text, len), take,          ctx, maps,
+                                choice->process,         choice->number};
     struct report_reader r = report_recognise(d.text, maps);
     if (!reader_is(&r)) {
         return ST_NONE;

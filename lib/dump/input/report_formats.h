@@ -43,11 +43,18 @@ bool report_is_recognised(const char *text, size_t len, const struct report_maps
  * once dump_library_init has run. */
 enum st report_convert(const char *text, size_t len, const struct report_maps *maps,
                        report_take take, void *ctx, struct err *e) BASE_MUST_USE;
-/* Converts as report_convert does; from a report of several processes it reads the process with
- * this name or id, and a report that lacks it is refused. process NULL: the process that the report
- * is about, see stall-reports(5). */
-enum st report_convert_process(const char *text, size_t len, const struct report_maps *maps,
-                               const char *process, report_take take, void *ctx,
-                               struct err *e) BASE_MUST_USE;
+/* How a document is to be converted. Zero-initialised = as report_convert does. */
+struct report_choice {
+    /* Of a report of several processes, the one with this name or id is read, and a report that
+     * lacks it is refused. NULL: the process that the report is about, see stall-reports(5). */
+    const char *process;
+    /* Number of the document in its input. It becomes a part of the ids of stalls that are written
+     * without a time, which else are equal if the stalls are; 0 = not known. */
+    uint64_t number;
+};
+/* Converts as report_convert does. */
+enum st report_convert_chosen(const char *text, size_t len, const struct report_maps *maps,
+                              const struct report_choice *choice, report_take take, void *ctx,
+                              struct err *e) BASE_MUST_USE;
 
 #endif

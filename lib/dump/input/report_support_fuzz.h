@@ -42,7 +42,7 @@ static inline void fuzz_report(const struct report_format *format, const uint8_t
                                size_t size) {
     struct err e = {0};
     const char *text = (const char *)data;
-    const struct report_document d = {{text, text + size}, check_dump, NULL, NULL, NULL};
+    const struct report_document d = {{text, text + size}, check_dump, NULL, NULL, NULL, 0};
     enum st st = size > 0 ? format->read(&d, &e) : ST_NONE;
     require(st != ST_ERR || (err_is(&e) && e.code != ERR_NOMEM && e.code != ERR_INTERNAL));
     err_clear(&e);

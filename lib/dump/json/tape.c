@@ -189,6 +189,7 @@ enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) {
     /* average number of bytes of text for each value in dumps with symbols; in dumps without
      * symbols the average is larger, because addresses are long */
     enum { BYTES_A_VALUE = 6 };
+    text = text ? text : ""; /* an empty text may have no address, to which nothing can be added */
     struct tape_text whole = {.start = text,
                               .end = text + len,
                               .depth_max = t->depth_max ? t->depth_max : DUMP_DEPTH_MAX};

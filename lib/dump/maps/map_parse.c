@@ -67,6 +67,7 @@ static const struct field_name {
     [FIELD_FRAME_UUID] = {"frame.uuid", TYPE_TEXT},
     [FIELD_FRAME_BUILD_ID] = {"frame.build_id", TYPE_TEXT},
     [FIELD_FRAME_IMAGE] = {"frame.image", TYPE_TEXT},
+    [FIELD_FRAME_IMAGE_INDEX] = {"frame.image_index", TYPE_NUMBER},
     [FIELD_FRAME_SYMBOL] = {"frame.symbol", TYPE_TEXT},
     [FIELD_FRAME_SYMBOL_ADDRESS] = {"frame.symbol_address", TYPE_NUMBER},
     [FIELD_FRAME_SYMBOL_OFFSET] = {"frame.symbol_offset", TYPE_NUMBER},

@@ -160,14 +160,16 @@ static void map_read_stall(struct report *r, const struct report_map *m, const j
 struct object_walk {
     struct map_stacks *s;
     bool threads, first_source;
+    uint64_t index; /* number of values so far */
     enum st st;
 };
 
 static bool visit_object(void *ctx, const json_t *value) {
     struct object_walk *walk = ctx;
+    const uint64_t index = walk->index++;
     if (json_is_object(value)) {
         walk->st = walk->threads ? map_stacks_add_thread(walk->s, value, walk->first_source)
-                                 : map_stacks_add_image(walk->s, value);
+                                 : map_stacks_add_image(walk->s, value, index);
     }
     return walk->st == ST_OK;
 }

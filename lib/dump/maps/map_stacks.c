@@ -18,8 +18,9 @@ void map_stacks_release(struct map_stacks *s) {
 /* ---- images ---- */
 
 /* Adds a key by which an image is found: 'u' and its id, 'n' and its name, 'l' and its load
- * address, 'm' and the name of a made-up image, or 'o' and the index of another image for the image
- * that holds that one's addresses. If an earlier image has the key, the earlier one keeps it. */
+ * address, 'i' and its number in the document's lists, 'm' and the name of a made-up image, or 'o'
+ * and the index of another image for the image that holds that one's addresses. If an earlier image
+ * has the key, the earlier one keeps it. */
 static bool put_key(struct map_stacks *s, char kind, const void *bytes, size_t len, size_t image) {
     struct strbuf key = {0};
     strbuf_addc(&key, kind);
@@ -101,7 +102,7 @@ static bool flag_told(struct map_stacks *s, enum map_field_id id, const json_t *
     return told;
 }
 
-enum st map_stacks_add_image(struct map_stacks *s, const json_t *object) {
+enum st map_stacks_add_image(struct map_stacks *s, const json_t *object, uint64_t index) {
     struct map_image image = {0};
     struct report_image *i = &image.image;
     map_read_id(s, FIELD_IMAGE_UUID, FIELD_IMAGE_BUILD_ID, object, &i->id);
@@ -116,9 +117,12 @@ enum st map_stacks_add_image(struct map_stacks *s, const json_t *object) {
         i->size = 0;
     }
     (void)flag_told(s, FIELD_IMAGE_IN_APP, object, &i->in_app);
-    bool known = i->name || !image_id_is_zero(&i->id);
-    bool twice = image.placed && map_stacks_find(s, 'l', &i->load, sizeof i->load) != SIZE_MAX;
-    return !known || twice || map_stacks_new_image(s, &image) != SIZE_MAX ? ST_OK : ST_ERR;
+    if (!i->name && image_id_is_zero(&i->id)) {
+        return ST_OK;
+    }
+    size_t at = image.placed ? map_stacks_find(s, 'l', &i->load, sizeof i->load) : SIZE_MAX;
+    at = at == SIZE_MAX ? map_stacks_new_image(s, &image) : at;
+    return at != SIZE_MAX && put_key(s, 'i', &index, sizeof index, at) ? ST_OK : ST_ERR;
 }
 
 /* Returns the index of the image that a frame names, adding it if it is new; SIZE_MAX: the frame
@@ -127,7 +131,14 @@ static size_t frame_image(struct map_stacks *s, const json_t *frame, bool *faile
     struct map_image image = {0};
     struct report_image *i = &image.image;
     char id[IMAGE_ID_TEXT];
+    uint64_t index;
     size_t at = SIZE_MAX;
+    if (map_field_address(s->r, s->map, FIELD_FRAME_IMAGE_INDEX, frame, &index)) {
+        at = map_stacks_find(s, 'i', &index, sizeof index);
+    }
+    if (at != SIZE_MAX) {
+        return at;
+    }
     i->path = map_field_string(s->r, s->map, FIELD_FRAME_IMAGE, frame);
     i->name = path_name(i->path);
     i->path = i->path && strchr(i->path, '/') ? i->path : NULL;

@@ -66,9 +66,11 @@ struct map_stacks {
 };
 
 void map_stacks_release(struct map_stacks *s);
-/* Read one image or thread of the document. first_source: no thread was found on an earlier path of
- * the map. ST_ERR: out of memory, or a limit. */
-enum st map_stacks_add_image(struct map_stacks *s, const json_t *image) BASE_MUST_USE;
+/* Read one image or thread of the document. index: number of the image in the lists of the
+ * document, from 0. first_source: no thread was found on an earlier path of the map. ST_ERR: out of
+ * memory, or a limit. */
+enum st map_stacks_add_image(struct map_stacks *s, const json_t *image,
+                             uint64_t index) BASE_MUST_USE;
 enum st map_stacks_add_thread(struct map_stacks *s, const json_t *thread,
                               bool first_source) BASE_MUST_USE;
 /* Returns the index of the image with this key, SIZE_MAX if there is none; map_stacks.c lists the

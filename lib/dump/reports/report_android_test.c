@@ -472,9 +472,7 @@ static void one_process_of_all_can_be_asked_for(void **state) {
                 {"77", NULL}};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct converted c = {.st = ST_ERR};
-        c.st = report_convert_process(text, sizeof text - 1, NULL, rows[i].wanted, take_one, &c,
-                                      &c.err);
+        struct converted c = convert_process_of(text, rows[i].wanted);
         const struct dump *d = only_dump(&c);
         assert_true(!d->lack || !strstr(d->lack, "which process"));
         if (rows[i].app) {
@@ -484,8 +482,7 @@ static void one_process_of_all_can_be_asked_for(void **state) {
         }
         release_converted(&c);
     }
-    struct converted c = {.st = ST_OK};
-    c.st = report_convert_process(text, sizeof text - 1, NULL, "com.example", take_one, &c, &c.err);
+    struct converted c = convert_process_of(text, "com.example");
     assert_int_equal(c.st, ST_ERR);
     release_converted(&c);
 }

@@ -141,7 +141,9 @@ static bool take_number(const char **s, const char *end, struct number *n) {
 
 /* Is the last separator a decimal point? A separator with three digits after it is ambiguous. It
  * groups digits in a number that is `whole`, and in milliseconds and smaller units, which nobody
- * writes with a fraction; but after a single 0 it is a decimal point. */
+ * writes with a fraction; but after a single 0 it is a decimal point. A comma before three digits
+ * of which the last is 0 groups them, too, because the formatters that write a comma leave out a
+ * fraction's last zeros. */
 static bool has_fraction(const struct number *n, uint32_t us) {
     if (n->last_point == SIZE_MAX || n->last_point == n->len) {
         return false;
@@ -150,7 +152,8 @@ static bool has_fraction(const struct number *n, uint32_t us) {
         return true;
     }
     bool zero = n->last_point == 1 && n->digits[0] == 0;
-    return n->points == 1 && (zero || n->len - n->last_point != 3 || (us > 1000 && !n->whole));
+    bool group = us <= 1000 || n->whole || (n->point == ',' && n->digits[n->len - 1] == 0);
+    return n->points == 1 && (zero || n->len - n->last_point != 3 || !group);
 }
 
 /* Converts a number with a unit of `us` microseconds to microseconds; false: it is larger than

@@ -21,6 +21,7 @@ struct report_document {
     const struct report_maps *maps;
     const char *process; /* name or id of the process to read from a report of several; NULL = the
                             format chooses */
+    uint64_t number;     /* number of the document in its input; 0 = not known */
 };
 
 enum { REPORT_MEMBERS_MAX = 32, REPORT_LOOK_MAX = 16 * 1024 };

@@ -55,6 +55,7 @@ static void kscrash_read_head(struct report *r, const json_t *root) {
     if (!r->process) {
         r->process = report_member(r, report, "process_name");
     }
+    r->app_id = r->app_id ? r->app_id : r->process;
 }
 
 static void kscrash_read_images(struct report *r, const json_t *images) {
@@ -304,6 +305,12 @@ static enum st kscrash_fill(struct report *r, const json_t *root) {
     enum st st = report_matrix_stacks(r, root);
     if (r->threads.len == 0 && r->samples.len == 0) {
         report_lack(r, "a stack: the report has no thread");
+    }
+    for (size_t i = 0; i < r->threads.len; i++) {
+        const struct report_thread *t = &r->threads.data[i];
+        if (t->crashed && t->stack.count == 0) {
+            report_lack(r, "the stack of the thread that crashed");
+        }
     }
     return st;
 }

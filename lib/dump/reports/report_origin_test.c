@@ -123,7 +123,9 @@ static void a_diagnostic_in_an_event_keeps_its_kind(void **state) {
          "MXCPUException totalCPUTime:1.5 min totalSampledTime:3 min", "cpu", -1, 90000, -1},
         {"MXDiskWriteException", "mx_disk_write_exception",
          "MXDiskWriteException totalWritesCaused:2 GB", "disk-write", -1, -1, -1},
-        {"App Hanging", "AppHang", "App hang detected: 3.2 sec", "hang", -1, -1, 3200}};
+        {"App Hanging", "AppHang", "App hang detected: 3.2 sec", "hang", 3200, -1, -1},
+        {"MXHangDiagnostic", "mx_hang_diagnostic", "App hang detected: 3.2 sec", "hang", 3200, -1,
+         -1}};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct strbuf json = {0};
@@ -142,6 +144,32 @@ static void a_diagnostic_in_an_event_keeps_its_kind(void **state) {
     }
 }
 
+/* "rel:N": the address is an offset in image N of the list, an element of which may be unusable. */
+static void an_address_of_sentry_may_be_relative_to_an_image(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(
+        "{'event_id':'a','exception':{'values':[{'type':'E','stacktrace':{'frames':["
+        "{'instruction_addr':'0x20','addr_mode':'rel:2','function':'f'},"
+        "{'instruction_addr':'0x30','addr_mode':'rel:2','function_id':'0x6','function':'il'},"
+        "{'instruction_addr':'0x1000','addr_mode':'rel:9'},"
+        "{'instruction_addr':'0x100','addr_mode':'rel:1'}]}}]},'debug_meta':{'images':[7,"
+        "{'type':'wasm','debug_id':'00000000-0000-4000-8000-000000000001','code_file':'a.wasm'},"
+        "{'type':'macho','debug_id':'00000000-0000-4000-8000-000000000002','code_file':'/x/Shop',"
+        "'image_addr':'0x100000000','image_size':4096}]}}");
+    const struct dump *d = only_dump(&c);
+    const uint64_t *frames = d->threads[0].stack.frames;
+    assert_int_equal(d->threads[0].stack.frame_count, 4);
+    const int32_t wasm = dump_image_at(d, frames[0]);
+    assert_string_equal(d->images[wasm].name, "a.wasm");
+    assert_int_equal(frames[0] - d->images[wasm].load, 0x100);
+    assert_int_equal(frames[1], 0); /* there is no image 9 */
+    assert_int_equal(dump_image_at(d, frames[2]), -1);
+    assert_string_equal(dump_name_at(d, frames[2])->symbol, "il");
+    assert_int_equal(frames[3], 0x100000020);
+    assert_string_equal(d->lack, "1 frame that could not be read");
+    release_converted(&c);
+}
+
 static void a_report_of_kscrash_without_its_crash_says_so(void **state) {
     (void)state;
     struct converted c = convert_json_of(
@@ -150,6 +178,18 @@ static void a_report_of_kscrash_without_its_crash_says_so(void **state) {
     const struct dump *d = only_dump(&c);
     assert_string_equal(d->app.id, "com.example");
     assert_string_equal(d->lack, "a stack: the report has no thread");
+    release_converted(&c);
+}
+
+static void a_crashed_thread_of_kscrash_without_a_stack_is_told(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(
+        "{'report':{'id':'k-2','type':'standard','process_name':'shopd'},'system':{},"
+        "'binary_images':[],'crash':{'error':{'type':'signal'},'threads':[{'index':0,"
+        "'crashed':true},{'index':1,'backtrace':{'contents':[{'instruction_addr':4096}]}}]}}");
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->app.id, "shopd");
+    assert_string_equal(d->lack, "the stack of the thread that crashed");
     release_converted(&c);
 }
 
@@ -265,6 +305,8 @@ int main(void) {
         cmocka_unit_test(the_path_of_an_image_may_be_folded_at_a_hyphen),
         cmocka_unit_test(frames_in_front_of_androids_threads_are_told),
         cmocka_unit_test(a_main_thread_without_samples_of_perf_is_told),
+        cmocka_unit_test(an_address_of_sentry_may_be_relative_to_an_image),
+        cmocka_unit_test(a_crashed_thread_of_kscrash_without_a_stack_is_told),
         cmocka_unit_test(a_report_of_kscrash_without_its_crash_says_so),
     };
     return cmocka_run_group_tests_name("report_origin", tests, NULL, NULL);

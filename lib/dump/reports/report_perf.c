@@ -479,8 +479,11 @@ static enum st perf_read(const struct report_document *d, struct err *e) {
         process_free(t.processes.data[i]);
     }
     VEC_RELEASE(&t.processes);
-    return st == ST_OK && empty ? err_set(e, ERR_FORMAT, "the text of perf script without a stack")
-                                : st;
+    if (st == ST_OK && empty) {
+        st = err_set(e, ERR_FORMAT, "the text of perf script %s",
+                     t.idle > 0 ? "with stacks of the idle task alone" : "without a stack");
+    }
+    return st;
 }
 
 const struct report_format report_perf_format = {.name = "perf",

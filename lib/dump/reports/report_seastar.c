@@ -225,6 +225,21 @@ static const char *time_before(struct report *r, struct span line) {
     return report_time(r, text);
 }
 
+/* Does a time of day, such as "11:48:02", stand in front of the stall, perhaps without a date? */
+static bool tells_time(struct span line) {
+    static const char form[] = "dd:dd:dd";
+    size_t at = 0;
+    for (const char *p = line.p; p < line.end && form[at]; p++) {
+        const bool digit = *p >= '0' && *p <= '9';
+        if (form[at] == 'd' ? digit : *p == form[at]) {
+            at++;
+        } else {
+            at = digit; /* a digit that does not fit may be the first one of the time */
+        }
+    }
+    return !form[at];
+}
+
 /* Returns "scylla" for "Jun 20 11:48:02 host scylla[123]:", syslog's prefix, or for "host !INFO |
  * scylla:", a collector's; NULL: there is none. */
 static const char *program_before(struct report *r, struct span line) {
@@ -340,6 +355,9 @@ static enum st seastar_stall(const struct report_document *d, const struct seast
     struct strbuf own = {0};
     report_init(&r, report_seastar_format.name, ordinal, e);
     enum st st = seastar_fill(&r, d->text, n, stall);
+    if (!tells_time(stall->line.source)) {
+        r.ordinal += d->number; /* equal lines without a time are stalls of their own */
+    }
     if (st == ST_OK && n->groups.len > 1) {
         own_lines(d->text, n, stall->group, &own);
         st = strbuf_check(&own, e);

@@ -150,8 +150,31 @@ static void the_last_time_in_front_is_the_program_s(void **state) {
     }
 }
 
+/* Returns whether the stall has the same id as document 1 and as document 2 of an input. */
+static bool has_one_id(const char *text) {
+    struct converted c = {.st = ST_OK};
+    for (uint64_t number = 1; number <= 2; number++) {
+        const struct report_choice choice = {.number = number};
+        c.st = report_convert_chosen(text, strlen(text), NULL, &choice, take_one, &c, &c.err);
+        assert_int_equal(c.st, ST_OK);
+    }
+    assert_int_equal(c.count, 2);
+    const bool same = strcmp(c.dumps[0].id, c.dumps[1].id) == 0;
+    release_converted(&c);
+    return same;
+}
+
+static void equal_stalls_without_a_time_are_several(void **state) {
+    (void)state;
+    assert_false(has_one_id("Reactor stalled for 7 ms on shard 3. Backtrace: 0x6aa6e2\n"));
+    assert_false(has_one_id("12:3:4 1:22:33 " S("500", "4")));
+    assert_true(has_one_id("Jun 06 15:29:40 n1 " S("500", "4")));
+    assert_true(has_one_id("INFO  2026-11-20 09:12:44,123 " S("500", "4")));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_stalls_without_a_time_are_several),
         cmocka_unit_test(the_last_time_in_front_is_the_program_s),
         cmocka_unit_test(a_prefix_tells_whose_line_it_is),
         cmocka_unit_test(an_address_of_either_program_makes_both_unclear),

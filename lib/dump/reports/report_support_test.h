@@ -39,7 +39,8 @@ static inline struct converted convert_text_of(const char *text) {
 /* Converts a report of several processes, and reads this one of them. */
 static inline struct converted convert_process_of(const char *text, const char *process) {
     struct converted c = {.st = ST_OK};
-    c.st = report_convert_process(text, strlen(text), NULL, process, take_one, &c, &c.err);
+    const struct report_choice choice = {.process = process};
+    c.st = report_convert_chosen(text, strlen(text), NULL, &choice, take_one, &c, &c.err);
     return c;
 }
 

@@ -24,8 +24,8 @@ struct rec_policy {
     uint64_t start_ns;
     bool remembered;  /* the number of the last dump of the day was stored */
     bool spare;       /* the last dump could not be written, and the next dump gets its number */
-    uint32_t stalled; /* number of stalls that continue; until they end they count as fatal, or,
-in the background, as hangs */
+    uint32_t stalled; /* number of stalls that continue; until they end they count as fatal, or, in
+                         the background, as hangs */
     uint64_t
         stalled_ms; /* age in ms of the latest of these stalls, updated at most once a second */
     uint64_t suppressed_alone;

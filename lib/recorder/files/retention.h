@@ -15,7 +15,7 @@ struct rec_retention {
 
 struct rec_retained {
     uint32_t files; /* number of the examined dumps and sessions that remain, without those that
- could not be removed */
+                       could not be removed */
     uint64_t bytes;
     uint32_t removed;
 };

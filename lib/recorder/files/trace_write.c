@@ -13,8 +13,8 @@
 enum {
     WORD_MAX = 3 * REC_NAME_MAX + 1, /* bytes of a name with each byte as %XX, and a NUL */
     LINE_MAX = REC_TRACE_LINE,
-    FRAME_MAX = 48 /* bytes that suffice for a frame in a stack's line: " f", 16 digits, "+", 10
- digits */
+    FRAME_MAX =
+        48 /* bytes that suffice for a frame in a stack's line: " f", 16 digits, "+", 10 digits */
 };
 
 /* Ends the trace with a line that holds the reason. */

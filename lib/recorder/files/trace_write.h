@@ -26,7 +26,7 @@ enum {
     REC_TRACE_BUFFER = 128 * 1024,
     REC_TRACE_LINE = 512,    /* maximum number of bytes of a line that is not a stack's */
     REC_TRACE_STACKS = 4096, /* entries of the table of stacks, of which at most three quarters are
- used; a power of two */
+                                used; a power of two */
     REC_TRACE_ASKED = 8      /* maximum number of samples of one event that are written */
 };
 

@@ -44,8 +44,8 @@ enum stallrec_error {
     STALLREC_ERR_CONFIG,      /* a value out of its range, or a config newer than the library */
     STALLREC_ERR_PRESET,      /* no preset of this name */
     STALLREC_ERR_MEMORY,      /* out of memory */
-    STALLREC_ERR_RUNNING,     /* a recorder runs in this process already */
-    STALLREC_ERR_DIRECTORY,   /* the directory cannot be made or written to (see errno) */
+    STALLREC_ERR_RUNNING,     /* this process has a recorder, or an attached adapter, already */
+    STALLREC_ERR_DIRECTORY,   /* the directory cannot be made, opened or written to (see errno) */
     STALLREC_ERR_THREAD,      /* the monitor thread cannot be started (see errno) */
     STALLREC_ERR_UNSUPPORTED, /* this platform or processor has no capture, or it refused to work */
     STALLREC_ERR_WRITE,       /* a file could not be written (see errno) */

@@ -48,7 +48,8 @@ struct rec_trace {
     uint32_t numbers;     /* number of stacks that were given a number */
     uint32_t running;     /* number of the stack in the last "run" line; 0 = none */
 
-    /* The answers that the core got during the current event. */
+    /* The answers that the core got during the current event; `refused` and `top` stay from earlier
+     * events, and `refuses` is the value of `refused` that the trace has. */
     uint32_t asked[REC_TRACE_ASKED], asked_count;
     bool busy_asked, gone, refused, refuses, cpu_read, top_read;
     uint64_t cpu_ns;

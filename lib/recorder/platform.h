@@ -91,7 +91,8 @@ void rec_platform_enter_monitor(void);
 /* Returns the CPU time of the process since it began, in ns; UINT64_MAX = not known. */
 uint64_t rec_platform_process_cpu_ns(void);
 
-/* Returns the time at which the process began, on the recorder's clock; 0 = not known. */
+/* Returns the time at which the process began, on the recorder's clock; 0 = not known. It may be
+ * called on any thread. */
 uint64_t rec_platform_process_start_ns(void);
 
 /* Fills out[0 .. len) with random bytes, or with zeros if the system has none. ctx is not used. */

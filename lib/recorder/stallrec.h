@@ -325,8 +325,9 @@ STALLREC_API void stallrec_foreground(struct stallrec *rec, int foreground);
  * dropped, and while 128 wait, those that begin an action; the session's record counts the dropped
  * ones (events_dropped). Frames are not messages: the monitor reads the last 1024. */
 
-/* Records that the display drew a frame, or asked the loop to draw one. It costs two atomic
- * operations and a clock reading, so that it may be called for each frame, also at 120 Hz. */
+/* Records that the display drew a frame, or asked the loop to draw one. It costs an atomic
+ * addition, a few atomic loads and stores and a clock reading, so that it may be called for each
+ * frame, also at 120 Hz. */
 STALLREC_API void stallrec_frame(struct stallrec *rec);
 
 enum stallrec_launch {
@@ -338,11 +339,12 @@ enum stallrec_launch {
                             it */
 };
 
-/* Marks a step of the launch, at at_ns of stallrec_clock_ns, which may lie before stallrec_start.
- * Without any mark, a launch is taken to have begun with the process, if that was at most a minute
- * before stallrec_start; BEGIN and PREWARMED replace that launch. The launch without a mark is
- * given up after a minute (or after 2 times launch_ms, if that is longer), as the program may have
- * no loop. A mark that cannot follow the earlier ones, such as ACTIVE without PREWARMED, is
+/* Marks a step of the launch, at at_ns of stallrec_clock_ns, which may lie before stallrec_start; a
+ * time after the call counts as that of the call.
+ * Without any mark, a launch is taken to have begun with the process, if that was less than a
+ * minute before stallrec_start; BEGIN and PREWARMED replace that launch. The launch without a mark
+ * is given up after a minute (or after 2 times launch_ms, if that is longer), as the program may
+ * have no loop. A mark that cannot follow the earlier ones, such as ACTIVE without PREWARMED, is
  * ignored.
  */
 STALLREC_API void stallrec_launch(struct stallrec *rec, enum stallrec_launch mark, uint64_t at_ns);

@@ -340,13 +340,11 @@ enum stallrec_launch {
 };
 
 /* Marks a step of the launch, at at_ns of stallrec_clock_ns, which may lie before stallrec_start; a
- * time after the call counts as that of the call.
- * Without any mark, a launch is taken to have begun with the process, if that was less than a
- * minute before stallrec_start; BEGIN and PREWARMED replace that launch. The launch without a mark
- * is given up after a minute (or after 2 times launch_ms, if that is longer), as the program may
- * have no loop. A mark that cannot follow the earlier ones, such as ACTIVE without PREWARMED, is
- * ignored.
- */
+ * time after the call counts as that of the call. Without any mark, a launch is taken to have begun
+ * with the process, if that was less than a minute before stallrec_start; BEGIN and PREWARMED
+ * replace that launch. The launch without a mark is given up after a minute (or after 2 times
+ * launch_ms, if that is longer), as the program may have no loop. A mark that cannot follow the
+ * earlier ones, such as ACTIVE without PREWARMED, is ignored. */
 STALLREC_API void stallrec_launch(struct stallrec *rec, enum stallrec_launch mark, uint64_t at_ns);
 /* Returns the time of stallrec_clock_ns at which this process began, as exactly as the system gives
  * it (Linux: 10 ms); 0 = not known. */

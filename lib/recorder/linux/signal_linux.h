@@ -75,8 +75,8 @@ bool signal_linux_send_async(const struct signal_target *target);
  * within some microseconds. False: the copy is not made yet. */
 bool signal_linux_await_async(bool runs, uint32_t ms);
 
-/* Takes the copy into *copy, which is valid until the next request. False: no handler
- * has started, and the request is cancelled; or a handler has started, but did not end in 1 s. */
+/* Takes the copy into *copy, which is valid until the next request. False: no handler has started,
+ * and the request is cancelled; or a handler has started, but did not end in 1 s. */
 bool signal_linux_finish_async(struct signal_copy *copy);
 
 /* Returns the buffer to which stacks are copied, for other ways of copying; no handler writes to

@@ -10,8 +10,8 @@
 uint64_t prologue_through_stub_async(const struct cfi_module *module, uint64_t target);
 
 /* Counts the direct calls of `callee`, or of a stub that jumps to it, in the `size` bytes of code
- * from `start`; *after becomes the address after the last call, and stays unchanged without
- * one. A function of more than 64 KiB is not read, and counts as two calls. */
+ * from `start`; *after becomes the address after the last call, and stays unchanged without one. A
+ * function of more than 64 KiB is not read, and counts as two calls. */
 unsigned prologue_count_calls_async(const struct cfi_module *module, uint64_t start, uint64_t size,
                                     uint64_t callee, uint64_t *after);
 

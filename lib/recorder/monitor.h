@@ -38,8 +38,8 @@ struct monitor_finding {
     uint64_t begin_ns; /* time at which the process began */
     int64_t since_ms;  /* Unix time in ms; dumps of dead processes' recorders that started before
                         * this are counted as earlier; 0: none are */
-    /* Called by the monitor with its counts so far, each time before it sleeps; NULL: not
-     * called. */
+    /* Called by the monitor with its counts so far, each time before it sleeps and when it ends;
+     * NULL: not called. */
     void (*publish)(void *ctx, const struct monitor_totals *totals);
     /* Called when a reported stall of was_ms turns out to be no stall, because another function is
      * the loop; NULL: not called. */
@@ -59,8 +59,9 @@ enum stallrec_error monitor_start(struct stallrec **out, const struct stallrec_c
 /* Watches the calling thread beside the first one, by the runloop and semaphore detectors only, as
  * launch, CPU time and actions are watched once per process. *thread is zeroed except for loop and
  * inbox, which the caller has set, the inbox initialised. begin_ns: time since which the thread is
- * watched. STALLREC_ERR_RUNNING: MONITOR_THREADS are watched already. It must not be called while
- * monitor_stop runs. */
+ * watched. STALLREC_ERR_RUNNING: MONITOR_THREADS are watched already. STALLREC_ERR_THREAD: the
+ * caller is a forked child. STALLREC_ERR_MEMORY: out of memory. Other errors are those of
+ * rec_platform_new_beside. It must not be called while monitor_stop runs. */
 enum stallrec_error monitor_add_thread(struct stallrec *rec, struct monitor_thread *thread,
                                        uint64_t begin_ns);
 

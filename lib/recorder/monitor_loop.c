@@ -63,7 +63,8 @@ void monitor_loop_open_spool(struct monitor_loop *l) {
 
 /* Sets rec->cpu_permille to the process's CPU use since the last measurement (1000 = one
  * processor). No effect if that was less than 50 ms ago, or if the CPU time is not known. The first
- * measurement counts the CPU time since the process began. */
+ * measurement counts from recorder_prepare, or, if the CPU time was not known there, all CPU time
+ * since the process began. */
 static void measure_cpu(struct stallrec *rec, uint64_t now) {
     if (now - rec->busy_at < UINT64_C(50000000)) {
         return;
@@ -243,8 +244,9 @@ static void tell_all(struct monitor_loop *l) {
 }
 
 /* Writes the trace when the loop is idle, a quarter of the buffer is used, or a second has passed
- * since the last write. No effect if no trace is written. If the last event is over 1 ms old, the
- * core first gets a REC_EVENT_WAIT: the monitor itself has worked until now. */
+ * since the last write. No effect if no trace is written or the thread is over. If the last event
+ * is over 1 ms old, the core first gets a REC_EVENT_WAIT: the monitor itself has worked until now.
+ */
 void monitor_loop_flush(struct monitor_loop *l, bool idle) {
     struct stallrec *rec = l->rec;
     uint64_t now = stallrec_clock_ns();

@@ -21,8 +21,8 @@
  * samples. */
 struct monitor_loop {
     struct stallrec *rec;
-    struct monitor_thread
-        *thread; /* shared with the thread: the caller's struct, or &own after stallrec_start */
+    struct monitor_thread *thread; /* shared with the thread: the caller's struct, or &own after
+                                      stallrec_start or after the first thread has ended */
     struct monitor_thread own;
     uint64_t
         begin_ns; /* time since which the thread is watched, if its loop is found while it runs */
@@ -41,7 +41,7 @@ struct monitor_loop {
                           is none */
     bool left_over;    /* unwritten dumps stay in the spool */
     bool begun;        /* monitor_loop_begin was called */
-    bool over;         /* the thread has ended, and all its dumps are written */
+    bool over;         /* the thread has ended, and its dumps are written or left in the spool */
 };
 
 struct stallrec {
@@ -115,8 +115,9 @@ bool monitor_loop_arm(struct monitor_loop *l, uint64_t *until_ns);
 /* Closes the spool; its file is removed unless unwritten dumps stay in it. It must be called
  * before the session is closed, in whose folder the file is. */
 void monitor_loop_close_spool(struct monitor_loop *l);
-/* Frees the members of *l, but not *l. It must be called on the monitor thread, or after that has
- * ended; for the first thread after the session is closed, which uses the platform's texts. */
+/* Frees the members of *l, but not *l. It must be called on the monitor thread, or while that
+ * thread does not use *l; for the first thread after the session is closed, which uses the
+ * platform's texts. */
 void monitor_loop_release(struct monitor_loop *l);
 
 /* ---- monitor.c ---- */

@@ -22,7 +22,8 @@
  *
  * What runs where: functions with _async in their names run while the watched thread is held up,
  * or in its signal handler, and call only functions with _async in their names: no allocation, no
- * lock, no stdio. The monitor thread calls all other functions of this header, except
+ * lock, no stdio. All other functions of this header are called on the monitor thread or, while
+ * the recorder or the watching of a thread starts or stops, on the app's thread, except
  * rec_word_wake (called by hooks on the app's threads: no lock, no allocation, errno kept) and
  * where a comment says otherwise. See stallkit-design(7), RECORDER RULES and PORTING. */
 #ifndef STALLREC_PLATFORM_H
@@ -51,8 +52,8 @@ struct capture_counts {
 };
 
 /* Makes the capture of the calling thread and reads the description of the machine for dumps.
- * config and loop are borrowed, loop until rec_platform_free. *out is written on STALLREC_OK only.
- * It must be called before the monitor thread starts. */
+ * config is borrowed during the call, loop until rec_platform_free. *out is written on STALLREC_OK
+ * only. It must be called before the monitor thread starts. */
 enum stallrec_error rec_platform_new(struct rec_platform **out,
                                      const struct stallrec_config *config,
                                      const struct stallrec_loop *loop);
@@ -68,8 +69,8 @@ enum stallrec_error rec_platform_new_beside(struct rec_platform **out, struct re
 void rec_platform_compare(struct rec_platform *platform, struct rec_loop_latest *latest);
 /* Is the calling thread the process's main thread? */
 bool rec_platform_is_main_thread(void);
-/* Frees the platform, which may be NULL. It must be called on the monitor thread, or after that
- * has ended. */
+/* Frees the platform, which may be NULL. It must be called on the monitor thread, or while that
+ * thread does not use the platform. */
 void rec_platform_free(struct rec_platform *platform);
 
 /* Returns the table of the capture's functions; valid until rec_platform_free. */
@@ -90,10 +91,11 @@ void rec_platform_enter_monitor(void);
 /* Returns the CPU time of the process since it began, in ns; UINT64_MAX = not known. */
 uint64_t rec_platform_process_cpu_ns(void);
 
-/* Returns the time at which the process began, on the recorder's clock; 0 = not known. */
+/* Returns the time at which the process began, on the recorder's clock; 0 = not known. It may be
+ * called on any thread. */
 uint64_t rec_platform_process_start_ns(void);
 
-/* Fills out[len] with random bytes, or with zeros if the system has none. ctx is not used. */
+/* Fills out[0 .. len) with random bytes, or with zeros if the system has none. ctx is not used. */
 void rec_platform_random(void *ctx, uint8_t *out, size_t len);
 
 /* Keeps the platform's locks usable across a fork, and makes each forked child call in_child. It

@@ -44,8 +44,8 @@ enum stallrec_error {
     STALLREC_ERR_CONFIG,      /* a value out of its range, or a config newer than the library */
     STALLREC_ERR_PRESET,      /* no preset of this name */
     STALLREC_ERR_MEMORY,      /* out of memory */
-    STALLREC_ERR_RUNNING,     /* a recorder runs in this process already */
-    STALLREC_ERR_DIRECTORY,   /* the directory cannot be made or written to (see errno) */
+    STALLREC_ERR_RUNNING,     /* this process has a recorder, or an attached adapter, already */
+    STALLREC_ERR_DIRECTORY,   /* the directory cannot be made, opened or written to (see errno) */
     STALLREC_ERR_THREAD,      /* the monitor thread cannot be started (see errno) */
     STALLREC_ERR_UNSUPPORTED, /* this platform or processor has no capture, or it refused to work */
     STALLREC_ERR_WRITE,       /* a file could not be written (see errno) */
@@ -209,9 +209,11 @@ struct stallrec_config {
     uint32_t epoch;          /* enum stallrec_epoch */
     uint32_t upload_per_day; /* number of dumps of a day, the first ones, that stallrec_batch_next
                                 takes */
-    uint32_t keep_days;      /* age in days beyond which dumps are removed; <= 36500 */
-    uint64_t keep_bytes;     /* maximum number of bytes of all dumps in the directory */
-    uint32_t keep_files;     /* maximum number of dumps in the directory */
+    uint32_t keep_days; /* age in days beyond which dumps, session files and batches are removed; <=
+                           36500 */
+    uint64_t
+        keep_bytes; /* maximum number of bytes of all dumps and session files in the directory */
+    uint32_t keep_files; /* maximum number of dumps and session files in the directory */
     /* Mode of dumps and session files: 0600 with bits of 0066; 0 = 0600. Whoever may read the
      * files may search a folder that the recorder makes; an existing folder keeps its mode. */
     uint32_t file_mode;
@@ -263,8 +265,8 @@ enum { STALLREC_BATCH_ID = 33, STALLREC_BATCH_PATH = 4200 };
 /* A file of dumps and sessions to send. The struct may grow at its end. */
 struct stallrec_batch {
     size_t size;                /* sizeof of the caller's struct, set by the caller */
-    char id[STALLREC_BATCH_ID]; /* equal content has an equal id, by which a receiver recognises a
-                                   repeated batch */
+    char id[STALLREC_BATCH_ID]; /* batches of the same files have the same id, by which a receiver
+                                   recognises a repeated batch */
     char path[STALLREC_BATCH_PATH]; /* path of the file: gzip of JSON Lines, sessions first, then
                                        dumps by time */
     uint64_t bytes;
@@ -273,19 +275,21 @@ struct stallrec_batch {
                           for a batch that was gathered before */
 };
 
-/* Gathers the dumps and sessions in a recorder's directory that may be sent, oldest first and at
- * most 4096, into one file of at most max_bytes (1024 or more), or returns the batch that was
- * gathered before and is not done. The gathered files stay, and nothing is sent twice under another
- * id, whenever the process is killed. *out is written on STALLREC_OK only. A recorder may run
- * meanwhile, but need not. It takes memory and time, so it must not be called on the main thread,
- * and only once at a time for a directory. STALLREC_ERR_NOTHING: there is nothing to send.
- * STALLREC_ERR_CONFIG: size or max_bytes is out of range. STALLREC_ERR_DIRECTORY, _WRITE: see
- * errno. STALLREC_ERR_MEMORY: out of memory. */
+/* Gathers the sessions and dumps in a recorder's directory that may be sent, sessions first, each
+ * kind oldest first, at most 4096 in all, into one file of at most max_bytes (1024 or more), or
+ * returns the batch that was gathered before and is not done, whatever its size. The gathered files
+ * stay, and nothing is sent twice under another id, whenever the process is killed. *out is written
+ * on STALLREC_OK only. A recorder may run meanwhile, but need not. It takes memory and time, so it
+ * must not be called on the main thread, and only once at a time for a directory.
+ * STALLREC_ERR_NOTHING: there is nothing to send. STALLREC_ERR_CONFIG: size or max_bytes is out of
+ * range. STALLREC_ERR_DIRECTORY, _WRITE: see errno. STALLREC_ERR_MEMORY: out of memory. */
 STALLREC_API enum stallrec_error stallrec_batch_next(const char *directory, uint64_t max_bytes,
                                                      struct stallrec_batch *out);
-/* Confirms that the batch arrived: removes it, and the dumps and sessions in it. A repeated call,
- * after a failure or a kill, returns STALLREC_OK. STALLREC_ERR_NOTHING: no batch has this id.
- * STALLREC_ERR_WRITE: a file could not be removed, see errno; the batch stays. */
+/* Confirms that the batch arrived: removes it, and the dumps and sessions in it. The call may be
+ * repeated after a failure or a kill. STALLREC_ERR_NOTHING: no batch has this id, or its content is
+ * removed already. STALLREC_ERR_DIRECTORY: the directory cannot be opened, see errno.
+ * STALLREC_ERR_WRITE: a file could not be removed, see errno; the batch stays, unless only its list
+ * is left. */
 STALLREC_API enum stallrec_error stallrec_batch_done(const char *directory, const char *id);
 
 /* ---- context ---- */
@@ -321,8 +325,9 @@ STALLREC_API void stallrec_foreground(struct stallrec *rec, int foreground);
  * dropped, and while 128 wait, those that begin an action; the session's record counts the dropped
  * ones (events_dropped). Frames are not messages: the monitor reads the last 1024. */
 
-/* Records that the display drew a frame, or asked the loop to draw one. It costs two atomic
- * operations and a clock reading, so that it may be called for each frame, also at 120 Hz. */
+/* Records that the display drew a frame, or asked the loop to draw one. It costs an atomic
+ * addition, a few atomic loads and stores and a clock reading, so that it may be called for each
+ * frame, also at 120 Hz. */
 STALLREC_API void stallrec_frame(struct stallrec *rec);
 
 enum stallrec_launch {
@@ -334,13 +339,12 @@ enum stallrec_launch {
                             it */
 };
 
-/* Marks a step of the launch, at at_ns of stallrec_clock_ns, which may lie before stallrec_start.
- * Without any mark, a launch is taken to have begun with the process, if that was at most a minute
- * before stallrec_start; BEGIN and PREWARMED replace that launch. The launch without a mark is
- * given up after a minute (or after 2 times launch_ms, if that is longer), as the program may have
- * no loop. A mark that cannot follow the earlier ones, such as ACTIVE without PREWARMED, is
- * ignored.
- */
+/* Marks a step of the launch, at at_ns of stallrec_clock_ns, which may lie before stallrec_start; a
+ * time after the call counts as that of the call. Without any mark, a launch is taken to have begun
+ * with the process, if that was less than a minute before stallrec_start; BEGIN and PREWARMED
+ * replace that launch. The launch without a mark is given up after a minute (or after 2 times
+ * launch_ms, if that is longer), as the program may have no loop. A mark that cannot follow the
+ * earlier ones, such as ACTIVE without PREWARMED, is ignored. */
 STALLREC_API void stallrec_launch(struct stallrec *rec, enum stallrec_launch mark, uint64_t at_ns);
 /* Returns the time of stallrec_clock_ns at which this process began, as exactly as the system gives
  * it (Linux: 10 ms); 0 = not known. */

@@ -30,10 +30,10 @@ struct _GMainContext; /* declares GMainContext, so that no header of GLib is nee
  * synchronous call of GIO) are part of the turn. The time from this call to the program's first
  * poll is not watched, unless the call is made in a callback.
  *
- * Only one context can be watched at a time: STALLREC_ERR_RUNNING while one is watched, or while a
- * poll function that was set later still calls ours for another context. STALLREC_ERR_UNSUPPORTED:
- * no descriptor is free, see errno. rec NULL (this user is not recorded): no effect,
- * STALLREC_OK. */
+ * Only one context can be watched at a time: STALLREC_ERR_RUNNING while one is watched, while a
+ * poll function that was set later still calls ours for another context, or while a descriptor of
+ * stallrec_attach_ping_fd is attached. STALLREC_ERR_UNSUPPORTED: no descriptor is free, see errno.
+ * rec NULL (this user is not recorded): no effect, STALLREC_OK. */
 STALLREC_API enum stallrec_error stallrec_attach_glib(struct stallrec *rec,
                                                       struct _GMainContext *context);
 

@@ -9,7 +9,7 @@
 struct capture_darwin;
 
 /* Makes a capture of the calling thread. max_frames: the maximum number of frames of a stack.
- * `loop` is borrowed. *out is written on STALLREC_OK only. */
+ * `loop` is borrowed. *out is written on STALLREC_OK only. STALLREC_ERR_MEMORY: out of memory. */
 enum stallrec_error capture_darwin_new(struct capture_darwin **out, uint32_t max_frames,
                                        const struct stallrec_loop *loop);
 void capture_darwin_free(struct capture_darwin *c);

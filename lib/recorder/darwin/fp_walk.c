@@ -256,7 +256,7 @@ static bool fp_add_async(const struct fp_code *code, struct rec_stack *out, uint
 }
 
 /* Returns the return address of the innermost frame if no frame record holds it; 0 if one does, or
- * if that address is not in code. */
+ * if that address cannot be read or is not in code. */
 static uint64_t link_async(const struct fp_code *code, const struct fp_registers *regs,
                            const struct fp_stack *stack) {
     struct fp_function at = {0}, of;

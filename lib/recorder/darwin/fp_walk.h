@@ -2,9 +2,9 @@
  *
  * Both ABIs keep frame pointers, so only the innermost frame needs care: its function may keep no
  * frame record (a leaf, a system call's stub), may not have set it up yet, or may have removed it
- * already. Then its caller is in the link register (arm64) or on top of the stack (x86-64), and the
- * frame pointer is still the caller's. The kind of function is read from the image's __unwind_info,
- * and how far the function has run from its code.
+ * already. Then its return address is in the link register (arm64) or in a word of the stack at or
+ * above the stack pointer (x86-64), and the frame pointer is still the caller's. The kind of
+ * function is read from the image's __unwind_info, and how far the function has run from its code.
  *
  * Pure code: no mach call, no allocation. Sources: Apple, "Writing ARM64 code for Apple platforms";
  * <mach-o/compact_unwind_encoding.h>. */

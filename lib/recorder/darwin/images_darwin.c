@@ -1,6 +1,6 @@
-/* The image table, from dyld's list for debuggers. The whole list is read whenever it changes,
- * which is rare; an image's headers are read only when a frame lies in it. Tables have a fixed
- * size, in memory that is touched only as they fill. */
+/* The image table, from dyld's list for debuggers. The first LISTED_MAX entries of the list are
+ * read whenever it changes, which is rare; an image's headers are read only when a frame lies in
+ * it. Tables have a fixed size, in memory that is touched only as they fill. */
 #include "darwin/images_darwin.h"
 
 #include <mach-o/dyld.h>
@@ -72,7 +72,8 @@ static bool image_read_darwin_async(const struct images *t, uint64_t address, vo
 
 /* ---- dyld's list ---- */
 
-/* Reads the head of dyld's list; false while dyld changes the list. */
+/* Reads the head of dyld's list; false while dyld changes the list, or if the head cannot be
+ * read. */
 static bool read_head_async(const struct images *t, struct dyld_all_image_infos *head) {
     size_t size = sizeof *head;
     memset(head, 0, sizeof *head);

@@ -39,10 +39,10 @@ struct macho_marks {
 };
 
 /* Finds the function that holds `address`: it reaches from its first byte to the next function's,
- * or to the end of __TEXT. Reads the list from the last mark before the address, and adds marks
- * where it reads; if `marks` is NULL, it reads from the front. False: the address lies before the
- * first function or outside __TEXT, or there is no list. At a damaged place the list ends, and the
- * function before it reaches to the end of __TEXT. */
+ * or to the end of __TEXT. Reads the list from the last mark at or before the address, and adds
+ * marks where it reads; if `marks` is NULL, it reads from the front. False: the address lies before
+ * the first function or outside __TEXT, or there is no list. At a damaged place the list ends, and
+ * the function before it reaches to the end of __TEXT. */
 bool macho_function_async(const struct memory *memory, const struct macho_image *image,
                           struct macho_marks *marks, uint64_t address, uint64_t *start,
                           uint64_t *end);

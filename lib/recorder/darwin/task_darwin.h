@@ -52,7 +52,7 @@ struct task_list {
 struct task_list task_list_async(void);
 void task_list_release_async(struct task_list *list);
 
-/* Sets id, name, state and CPU time. False: there is no such thread. */
+/* Sets id, name, state and cpu_ns of *out. False: there is no such thread. */
 bool task_describe_async(thread_t thread, struct rec_thread *out);
 /* Returns the lock or thread for which the thread waits; an owner that is no thread of the process
  * becomes -1. */

@@ -32,8 +32,9 @@ uint32_t threads_darwin_capture_async(struct threads_darwin *t, int64_t owner,
                                       struct rec_thread *out, uint32_t max, uint32_t *left_out);
 
 /* Sets *out, without a stack, to the thread, other than the monitor, that has used the most CPU
- * time since the last call. False: this is the first call, or no thread used any. It reads the
- * times of at most THREADS_DARWIN_MAX threads. */
+ * time since the last call. False: this is the first call, no thread used any, or that thread has
+ * ended. It reads the times of the first THREADS_DARWIN_MAX threads that task_threads lists,
+ * without the monitor. */
 bool threads_darwin_top_async(struct threads_darwin *t, struct rec_thread *out);
 
 /* Returns the share of one processor that a thread used between the last two calls of

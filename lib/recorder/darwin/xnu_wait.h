@@ -17,8 +17,8 @@ struct xnu_call {
 };
 
 struct xnu_wait {
-    enum rec_wait_kind kind; /* REC_WAIT_NONE: the thread waits for nothing that has an owner */
-    uint64_t address;        /* the lock's address */
+    enum rec_wait_kind kind; /* REC_WAIT_NONE: no wait for a lock or a thread was recognised */
+    uint64_t address;        /* the lock's address; 0 for REC_WAIT_THREAD */
     uint32_t
         owner_port; /* name of the owner's Mach port in this process; 0 = it is not known by port */
     uint64_t owner_id; /* system-wide thread id of the owner; 0 = it is not known by id */

@@ -9,8 +9,8 @@
  * stallrec_batch_done removes the files of the list, then the content, then the list. If a process
  * is killed before the second rename, there is no batch, and nothing was taken from the folder; if
  * it is killed in stallrec_batch_done, the batch is still there, and the call can be repeated. A
- * list without content is junk. The id is a hash of the list, so that gathering again after a kill
- * gives the same batch. */
+ * list without content is junk. The id is a hash of the names in the list, so that gathering the
+ * same files again after a kill gives the same id. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -213,7 +213,7 @@ static enum pack pack_open_file(struct gather *g, int fd, bool gzip) {
 }
 
 /* Restores the compressor and the content file to their state before a file that does not belong
- * into the batch; `written` was the file's size then. */
+ * into the batch; `written` was the content file's size then. */
 static bool roll_back(struct gather *g, z_stream *saved, uint64_t written) {
     deflateEnd(&g->z);
     if (deflateCopy(&g->z, saved) != Z_OK) {

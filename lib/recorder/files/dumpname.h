@@ -1,5 +1,6 @@
-/* Names of files in the recorder's folder. They hold all the data by which retention and upload
- * choose files, so no index is needed, which could be lost, and no dump has to be opened.
+/* Names of files in the recorder's folder. They hold the data, other than the sizes of files, by
+ * which retention and upload choose dumps and sessions, so no index is needed, which could be lost,
+ * and no dump has to be opened.
  *
  *     stall-20261121T100000.123Z-0a1b2c3d-1-5f3a9c01.json.gz         a dump
  *           |                    |        | |
@@ -11,6 +12,7 @@
  *     .spool-20261121T095830.001Z-77aa0c41-12345     a spool (spool.c): session, pid
  *     .stall-0a1b2c3d.part                           a dump that is being written
  *     .stall-batch-<32 hex digits>.{part,list,jsonl.gz}              batch.c
+ *     .stall-batch-new.part                          content of a batch that is being made
  *     .stallrec-state, .stallrec-state.part, .stallrec-lock          state.c */
 #ifndef STALLREC_DUMPNAME_H
 #define STALLREC_DUMPNAME_H
@@ -30,8 +32,8 @@ struct rec_file_name {
     enum rec_file_kind kind;
     char stamp[REC_STAMP_TEXT]; /* UTC of the capture, or of the session's start; the text sorts by
                                    time */
-    uint32_t bucket;            /* bucket of a dump; 0 = not known, or a session */
-    bool local;                 /* a dump that is not sent */
+    uint32_t bucket; /* bucket of a dump; 0 = not known, the dump has no stack, or a session */
+    bool local;      /* a dump that is not sent */
     bool gzip;
 };
 
@@ -39,7 +41,9 @@ struct rec_file_name {
 const char *rec_stamp_text(int64_t unix_ms, char text[REC_STAMP_TEXT]);
 
 /* Returns the dump's bucket: a hash of the image and of the top function's offset in it, so that
- * it does not depend on where the image is loaded. 0 if the dump has no stack. */
+ * it does not depend on where the image is loaded. The top function is that of the heaviest stack,
+ * or, if dump->heaviest names none, of threads[0]; its top frame stands for it if its start is not
+ * known. An address in no image is hashed itself. 0 if there is no such stack or it is empty. */
 uint32_t rec_dump_bucket(const struct rec_dump *dump);
 
 /* Sets name to the name of the dump's file. */

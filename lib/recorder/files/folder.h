@@ -19,8 +19,9 @@ struct rec_folder {
 
 /* Opens the folder at the absolute path. False: see errno; the folder is not open. */
 bool rec_folder_open(struct rec_folder *folder, const char *path);
-/* Returns the folder's descriptor, borrowed for one piece of work. If the program closed it, or
- * the folder was removed and made again, it is opened again by its path. -1: the folder is gone. */
+/* Returns the folder's descriptor, borrowed until the next call. If the program closed the
+ * descriptor, or the folder was removed and made again, the folder is opened again by its path. -1:
+ * that failed; see errno. */
 int rec_folder_fd(struct rec_folder *folder);
 /* Closes the folder; may be called twice. */
 void rec_folder_close(struct rec_folder *folder);

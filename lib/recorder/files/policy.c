@@ -9,7 +9,7 @@
 
 enum {
     EPOCH_TEXT = 256,
-    GROW_MS = 1000 /* ms between two updates of the session file during a stall */
+    GROW_MS = 1000 /* least ms between two updates of the session file by a stall's age */
 };
 
 static bool whitelisted(const struct rec_policy *policy) {

@@ -22,10 +22,12 @@ struct rec_policy {
     struct rec_session session;
     struct rec_session_file file;
     uint64_t start_ns;
-    bool remembered;     /* the number of the last dump of the day was stored */
-    bool spare;          /* the last dump could not be written, and the next dump gets its number */
-    uint32_t stalled;    /* number of stalls that continue; they count as fatal until they end */
-    uint64_t stalled_ms; /* age in ms of the latest of these stalls, updated once a second */
+    bool remembered;  /* the number of the last dump of the day was stored */
+    bool spare;       /* the last dump could not be written, and the next dump gets its number */
+    uint32_t stalled; /* number of stalls that continue; until they end they count as fatal, or, in
+                         the background, as hangs */
+    uint64_t
+        stalled_ms; /* age in ms of the latest of these stalls, updated at most once a second */
     uint64_t suppressed_alone;
     bool fatal; /* the process has died, so that a stall which ends from now on killed it; set by
                    a recorder that survives the process */
@@ -34,7 +36,7 @@ struct rec_policy {
 };
 
 /* Decides whether this user is recorded at all, and opens the existing folder `directory` (an
- * absolute path). random: fills out[len] with random bytes, as rec_capture's `random`.
+ * absolute path). random: fills out[0 .. len) with random bytes, as rec_capture's `random`.
  * STALLREC_ERR_NOT_SAMPLED: the user is not recorded, and nothing is left open.
  * STALLREC_ERR_DIRECTORY: see errno. */
 enum stallrec_error rec_policy_open(struct rec_policy *policy, const struct stallrec_config *config,
@@ -68,12 +70,13 @@ void rec_policy_seen(struct rec_policy *policy, const struct rec_totals *totals,
 /* Counts a dump before it is written, and sets in *about its number among the day's dumps and
  * whether it is over the quota. */
 void rec_policy_count(struct rec_policy *policy, struct rec_about *about, int64_t wall_ms);
-/* Reports the result st of writing a dump: the app's callback dump_written is called, and the
- * session's file is updated. A dump that could not be written is tried again later, and its number
- * among the day's dumps goes to the next dump that is written. */
+/* Reports the result st of writing a dump. On STALLREC_OK the session's file is updated, and the
+ * app's callback dump_written is called. A dump that could not be written is tried again later, and
+ * its number among the day's dumps goes to the next dump that is counted on the same day. */
 void rec_policy_wrote(struct rec_policy *policy, const struct rec_dump *dump,
                       const struct rec_about *about, const char *path, enum stallrec_error st);
-/* Reports that a dump is lost: calls the app's callback dump_lost, with the reason in errno. */
+/* Reports that a dump is lost: calls the app's callback dump_lost with STALLREC_ERR_WRITE and with
+ * the caller's errno, and updates the session's file. */
 void rec_policy_lost(struct rec_policy *policy, const struct rec_dump *dump, const char *path);
 
 /* Ends the session, if it began, and closes the folder. The policy may be zeroed, if its folder

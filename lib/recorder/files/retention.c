@@ -83,8 +83,9 @@ static bool read_folder(int dir, struct listing *list) {
 }
 
 static void retention_drop(int dir, struct listing *list, const struct retention_entry *entry) {
-    /* A file that another process or the uploader has removed counts as removed. So does a file
-     * that cannot be removed, or all others would be removed in its place. */
+    /* A file that another process or the uploader has removed no longer counts in list->bytes and
+     * list->files. Nor does a file that cannot be removed, or all others would be removed in its
+     * place. */
     if (unlinkat(dir, entry->name, 0) == 0) {
         list->removed++;
     }
@@ -135,7 +136,7 @@ static bool same_bucket(const struct retention_entry *a, const struct retention_
     return a->parsed.kind == b->parsed.kind && a->parsed.bucket == b->parsed.bucket;
 }
 
-/* Compares by bucket, then by time, then by name, which makes the order total. */
+/* Compares by kind, then by bucket, time and name; the name makes the order total. */
 static int compare(const void *left, const void *right) {
     const struct retention_entry *a = left, *b = right;
     if (a->parsed.kind != b->parsed.kind) {

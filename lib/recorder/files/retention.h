@@ -14,25 +14,28 @@ struct rec_retention {
 };
 
 struct rec_retained {
-    uint32_t files; /* number of dumps and sessions that remain */
+    uint32_t files; /* number of the examined dumps and sessions that remain, without those that
+                       could not be removed */
     uint64_t bytes;
     uint32_t removed;
 };
 
 /* Removes files from the folder `dir` (a descriptor) until the limits hold: first those older than
  * `days` at the wall time, batches (batch.c) included; then, while there are too many files or
- * bytes, the oldest file of the bucket with the most files. The first file of a bucket, which may
- * be the only one of a stall, is removed only when no bucket has a second file. Sessions form one
- * bucket. Only files that dumpname.h names are touched, at most 65,536 in one call. False: the
- * folder cannot be read, or memory ran out; *out is set on true, and out may be NULL. */
+ * bytes, the oldest file but one of the bucket with the most files. The oldest file of a bucket,
+ * which may be the only one of a stall, is removed only when no bucket has a second file. Sessions
+ * form one bucket. Only files that dumpname.h names are touched; one call examines at most 65,536
+ * dumps and sessions. False: the folder cannot be read, or memory ran out; *out is set on true, and
+ * out may be NULL. */
 bool rec_retention_apply(int dir, const struct rec_retention *limits, int64_t wall_ms,
                          struct rec_retained *out);
 
-/* Removes unfinished files of killed processes: .stall-*.part files on which nobody holds a lock.
+/* Removes unfinished files of killed processes: .stall-*.part files that no other process locks.
  * Those of batches are left to stallrec_batch_next. */
 void rec_retention_remove_junk(int dir);
 
-/* Is the file in the folder `dir` locked by another process? A lock ends with its process. */
+/* Is the file in the folder `dir` locked by another process? A lock ends with its process. False
+ * also if the file cannot be opened. */
 bool rec_file_is_held(int dir, const char *name);
 
 #endif

@@ -30,7 +30,7 @@ struct rec_session {
     uint64_t
         events_dropped; /* events of the app's threads that were lost because the queue was full */
     uint64_t written, suppressed, over_quota, lost;
-    bool ended; /* false: the process died before the recorder was stopped */
+    bool ended; /* false: the recorder runs, or the process died before the recorder was stopped */
 };
 
 /* Writes the session as stall-session/1 and a newline; see stall-dump(5). */
@@ -50,7 +50,8 @@ bool rec_session_open(struct rec_session_file *file, int dir, uint32_t mode,
                       const struct rec_session *session, const struct rec_about *about);
 /* Updates the record in one write, so that a kill leaves the old or the new text. If the program
  * closed the descriptor, the session's file is opened again; another file that got the number is
- * left alone. False: there is no file, or it could not be written. */
+ * left alone. False: there is no file, it could not be written, or the text exceeds
+ * REC_SESSION_TEXT. */
 bool rec_session_update(struct rec_session_file *file, int dir, const struct rec_session *session,
                         const struct rec_about *about);
 /* Updates the record for the last time, renames its file to the final name, and closes it. False:

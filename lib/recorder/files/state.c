@@ -19,9 +19,9 @@
 #define LOCK_NAME  ".stallrec-lock"
 
 /* Times in ms: the longest wait for the lock, that at a start, and the time between two tries. A
- * holder of the lock flushes to a disk, which may be busy. At a start the holder is another start,
- * which flushes nothing, so the lock is late only if no processor is free or that process is
- * stopped. */
+ * holder of the lock flushes to a disk, which may be busy. At a start the holder is, as a rule,
+ * another start, which flushes nothing, so the lock is late only if no processor is free or that
+ * process is stopped. */
 enum { LOCK_MS = 2000, LOCK_AT_START_MS = 500, LOCK_LOOK_MS = 2 };
 
 /* ---- text ---- */

@@ -15,8 +15,8 @@ struct rec_state {
     uint32_t dumps;                /* number of dumps on that day */
 };
 
-/* Reads the state of the folder `dir` (a descriptor). False: there is no state, or it is
- * damaged. */
+/* Reads the state of the folder `dir` (a descriptor). False: there is no state, or it
+ * cannot be read or is damaged. */
 bool rec_state_load(int dir, struct rec_state *out);
 
 /* Reads the state, or makes the state of this installation with the identity `install`; if several

@@ -13,7 +13,8 @@
 enum {
     WORD_MAX = 3 * REC_NAME_MAX + 1, /* bytes of a name with each byte as %XX, and a NUL */
     LINE_MAX = REC_TRACE_LINE,
-    FRAME_MAX = 48 /* bytes of a frame in a stack's line: " f", 16 digits, "+", 10 digits */
+    FRAME_MAX =
+        48 /* bytes that suffice for a frame in a stack's line: " f", 16 digits, "+", 10 digits */
 };
 
 /* Ends the trace with a line that holds the reason. */
@@ -187,8 +188,8 @@ static void add_stack(struct rec_trace *trace, const struct rec_stack *stack, ui
     end_line(trace, at);
 }
 
-/* Returns the number under which the trace describes the stack. When the table is full it is
- * emptied: stacks are then described again, with new numbers. */
+/* Returns the number under which the trace describes the stack. When three quarters of the
+ * table are used it is emptied: stacks are then described again, with new numbers. */
 static uint32_t name_stack(struct rec_trace *trace, const struct rec_stack *stack) {
     uint64_t hash = hash_stack(stack);
     if (trace->stack_count >= REC_TRACE_STACKS / 4 * 3) {

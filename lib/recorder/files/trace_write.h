@@ -25,8 +25,9 @@
 enum {
     REC_TRACE_BUFFER = 128 * 1024,
     REC_TRACE_LINE = 512,    /* maximum number of bytes of a line that is not a stack's */
-    REC_TRACE_STACKS = 4096, /* maximum number of stacks in the table; a power of two */
-    REC_TRACE_ASKED = 8      /* maximum number of samples that one event may take */
+    REC_TRACE_STACKS = 4096, /* entries of the table of stacks, of which at most three quarters are
+                                used; a power of two */
+    REC_TRACE_ASKED = 8      /* maximum number of samples of one event that are written */
 };
 
 #define REC_TRACE_BYTES (UINT64_C(64) << 20) /* limit of a trace's bytes if the config has none */
@@ -40,14 +41,15 @@ struct rec_trace {
     struct rec_out *out;
     struct rec_capture capture; /* the capture that is wrapped */
     uint64_t origin_ns, bytes, bytes_max;
-    bool ended; /* the limit was reached, or the output failed */
+    bool ended; /* the limit of bytes or the buffer's size was reached, or the output failed */
 
     struct rec_trace_stack stacks[REC_TRACE_STACKS];
     uint32_t stack_count; /* number of stacks in the table */
     uint32_t numbers;     /* number of stacks that were given a number */
     uint32_t running;     /* number of the stack in the last "run" line; 0 = none */
 
-    /* The answers that the core got during the current event. */
+    /* The answers that the core got during the current event; `refused` and `top` stay from earlier
+     * events, and `refuses` is the value of `refused` that the trace has. */
     uint32_t asked[REC_TRACE_ASKED], asked_count;
     bool busy_asked, gone, refused, refuses, cpu_read, top_read;
     uint64_t cpu_ns;

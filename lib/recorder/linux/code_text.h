@@ -27,9 +27,10 @@ bool code_text_is_app_file_async(const char *file);
 /* Does the path contain the text `part`? */
 bool code_text_has_async(const char *path, const char *part);
 
-/* Sets name->symbol from a text, and file, line and in_app if the text ends in a file and a line
- * as V8 writes it: "JS:~name /path/file.js:12:5", "JS:~name file:///path/file.mjs:12:5". *name
- * stays unchanged if there is no room. */
+/* Sets name->symbol from a text, and file, line and in_app if the text ends in a file and a line as
+ * V8 writes it: "JS:~name /path/file.js:12:5", "JS:~name file:///path/file.mjs:12:5". In any other
+ * text file becomes NULL, line 0 and in_app false. *name stays unchanged if there is no room for
+ * the symbol. */
 void code_text_name_async(struct code_text *text, const char *bytes, size_t size,
                           struct rec_code_name *name);
 

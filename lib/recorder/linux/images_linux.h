@@ -17,9 +17,9 @@ void images_free(struct images *images);
 
 /* Updates the table if a module came or went since the last call; a call without such a change
  * costs some 10 ns. An unloaded image stays known, so that older samples keep their images, until
- * its entry or its address is needed. The table holds at most 4096 images and 1 MiB of paths; an
- * image that does not fit is not known, or has no path. Does not allocate. Returns
- * modules_generation_async() as of the table. */
+ * its entry or its address is needed, or the paths take over three quarters of their room. The
+ * table holds at most 4096 images and 1 MiB of paths; an image that does not fit is not known, or
+ * has no path. Does not allocate. Returns modules_generation_async() as of the table. */
 uint64_t images_refresh_async(struct images *images);
 
 /* Finds the image that holds the address, a loaded one before an unloaded one. out->path is valid

@@ -72,7 +72,8 @@ static int open_in_async(const char *root, const char *path) {
     return fd;
 }
 
-/* Opens a regular file that only `owner` or root can have written; -1: the file is another one. */
+/* Opens a regular file that, by its mode, only `owner` or root may write; -1: the file is another
+ * one, or cannot be opened. */
 static int open_own_async(const char *root, const char *path, uid_t owner) {
     struct stat sb;
     int fd = open_in_async(root, path);

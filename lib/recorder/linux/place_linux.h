@@ -19,8 +19,9 @@ struct dynamic_symbol {
     uint64_t address, size; /* both 0: the module has no symbol of this name */
 };
 
-/* Finds the first module that defines symbols[0], and sets the address and size of each of
- * symbols[0 .. count) in it. False: no module defines it. It may be called on any thread. */
+/* Finds the first module that has a table DT_GNU_HASH and defines symbols[0], and sets the address
+ * and size of each of symbols[0 .. count) in it. False: no such module defines symbols[0]. It may
+ * be called on any thread. */
 bool place_symbols_async(struct dynamic_symbol *symbols, unsigned count);
 
 /* Is `name` a name of the place given by library, symbol and offset? It may be LIB (up to ".so", or

@@ -160,8 +160,9 @@ static size_t put_utf8_async(char *to, uint32_t c) {
     return 4;
 }
 
-/* Returns the text of a str object as UTF-8, cut to 255 characters; NULL if the object is no str.
- * The characters have 1, 2 or 4 bytes each; those of an ASCII str begin at a lower offset. */
+/* Returns the text of a str object as UTF-8, cut to 255 characters; NULL if the object is no
+ * compact str, cannot be read, or has no room in *text. The characters have 1, 2 or 4 bytes each;
+ * those of an ASCII str begin at a lower offset. */
 static const char *read_text_async(const struct python_process *p, uint64_t object,
                                    struct code_text *text) {
     enum { CHARACTERS = 255, COMPACT = 1u << 5, ASCII = 1u << 6 };

@@ -45,8 +45,9 @@ uint64_t python_thread_state_async(const struct python_process *p,
 size_t python_frames_async(const struct python_process *p, uint64_t state,
                            struct python_frame *frames, size_t max);
 
-/* Sets symbol, offset, file and line of *name for a frame. False: the frame's code object is no
- * longer there. */
+/* Sets symbol, offset, file, line and in_app of *name for a frame. False: the frame's code object
+ * is no longer there, or its name cannot be read or has no room in *text; the symbol is then not
+ * set. */
 bool python_name_async(const struct python_process *p, const struct python_frame *frame,
                        struct code_text *text, struct rec_code_name *name);
 

@@ -66,7 +66,7 @@ enum {
     PYTHON_OFFSETS_SIZE = 1024 /* bytes of _PyRuntime that python_layout_read_async needs */
 };
 
-/* Returns the layout of a version up to 3.12; NULL: it is not known. */
+/* Returns the layout of a version from 3.9 to 3.12; NULL for any other version. */
 const struct python_layout *python_layout_of_async(uint16_t version);
 
 /* Reads the layout from the first `size` bytes of _PyRuntime of 3.13. False: they hold no layout,

@@ -26,7 +26,7 @@ enum {
     FINISH_MS = 1000,
     SPIN_NS = 100000,
     POLL_NS = 50000, /* first pause of a monitor that no handler wakes; each further pause is twice
-                        as long */
+                        as long, at most POLL_NS_MAX */
     POLL_NS_MAX = 1000000,
     HANDED_SPINS = 1 << 16, /* maximum number of times that a handler looks for the monitor's copy,
                                some 3 ms in all */
@@ -90,15 +90,16 @@ static void set_idle_async(struct signal_slot *slot) {
     atomic_store(&slot->word, with_state_async(atomic_load(&slot->word), SLOT_IDLE));
 }
 
-/* Cancels the request, so that no handler starts any more. False: a handler has started already. */
+/* Cancels the request, so that no handler starts any more. False: a handler has started already, or
+ * nothing is requested. */
 static bool disarm_async(struct signal_slot *slot) {
     uint32_t word = with_state_async(atomic_load(&slot->word), SLOT_ARMED);
     return atomic_compare_exchange_strong(&slot->word, &word, with_state_async(word, SLOT_IDLE));
 }
 
 /* The state of the signal handler, which is global because a signal's disposition belongs to the
- * process, and a handler has no context argument. It is written before the handler is installed,
- * and never freed. */
+ * process, and a handler has no context argument. All members but `filtered` and `alternate` are
+ * written by signal_linux_install only; the slot is never freed. */
 static struct {
     struct signal_slot *slot;
     int number;

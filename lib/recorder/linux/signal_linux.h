@@ -8,7 +8,8 @@
  *
  * A handler that runs too late finds the slot not ARMED, or ARMED for another thread, and returns;
  * if it is ARMED for the same thread again, the handler makes that copy. The handler takes no lock,
- * calls no library and does not unwind, as a copy takes the least time with cold caches. */
+ * calls only async-signal-safe functions and does not unwind, as a copy takes the least time with
+ * cold caches. */
 #ifndef STALLREC_SIGNAL_LINUX_H
 #define STALLREC_SIGNAL_LINUX_H
 
@@ -76,8 +77,8 @@ bool signal_linux_send_async(const struct signal_target *target);
  * within some microseconds. False: the copy is not made yet. */
 bool signal_linux_await_async(bool runs, uint32_t ms);
 
-/* Takes the copy into *copy, which is valid until the next request. False: there is no copy, and
- * the request is cancelled. */
+/* Takes the copy into *copy, which is valid until the next request. False: no handler has started,
+ * and the request is cancelled; or a handler has started, but did not end in 1 s. */
 bool signal_linux_finish_async(struct signal_copy *copy);
 
 /* Returns the buffer to which stacks are copied, for other ways of copying; no handler writes to
@@ -89,12 +90,12 @@ uint8_t *signal_linux_buffer_async(size_t *size);
  * on some processors), and which sanitizers do not check, as the stack belongs to other code. */
 void stack_copy_async(uint8_t *to, uint64_t from, uint64_t size);
 
-/* Is sp in the target's known stack, at least the red zone above its low end? */
+/* Is sp in the target's known stack, at least ARCH_RED_ZONE + 8 bytes above its low end? */
 bool stack_is_own_async(const struct signal_target *target, uint64_t sp);
 
 /* Copies at most `size` bytes (64 KiB at most) from `from` on, up to the first page that is not
- * mapped, and returns the number of bytes, a multiple of 8. The memory may be unmapped at any
- * time, as the kernel reads it (process_vm_readv(2)). */
+ * mapped, and returns the number of bytes, a multiple of 8; 0 on failure. The memory may be
+ * unmapped at any time, as the kernel reads it (process_vm_readv(2)). */
 uint64_t stack_copy_mapped_async(pid_t pid, uint8_t *to, uint64_t from, uint64_t size);
 
 #endif

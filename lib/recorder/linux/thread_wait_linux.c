@@ -16,7 +16,7 @@ enum {
     POLLED_MAX = 16, /* descriptors of a poll that are looked at */
     SET_WORD = 64,   /* descriptors of a select that are looked at */
     LOOKED_MAX = 32, /* descriptors of a loop that are looked at */
-    LINE_ROOM = 256, /* longest line of a file of /proc that is looked at */
+    LINE_ROOM = 256, /* size of a line of a file of /proc, with its NUL; a longer line is cut */
     PIECE_ROOM = 4096,
     BYTES_MAX = 1 << 20 /* bytes of a file of /proc that are looked at */
 };
@@ -152,7 +152,8 @@ static uint64_t number_at_async(const char *text, unsigned base, const char **en
 
 typedef void (*line_fn)(void *arg, const char *line);
 
-/* Calls take_async for each line of the file, without its newline. Longer lines are cut. */
+/* Calls take_async for each line in the first BYTES_MAX bytes of the file, without its newline and
+ * cut to LINE_ROOM - 1 bytes; a last line without a newline is left out. */
 static void read_lines_async(const char *path, line_fn take_async, void *arg) {
     char piece[PIECE_ROOM], line[LINE_ROOM];
     size_t used = 0;

@@ -38,9 +38,11 @@ enum rec_wait_kind thread_input_async(pid_t pid, const struct proc_syscall *call
  *     - the loop itself waits for requests, and the call is not for input: the call is then part of
  *       a turn of the loop
  *     - the loop waits for the same descriptor: the call then continues what the loop began
+ *     - the data is unclear, and the place on the stack is not shallower than that of `loop`,
+ *       or the place of `loop` is not known
  *     - the call is of another kind
  *
- * Of the loop's descriptors the first 32 are examined, and of each list of sockets 1 MB. The
+ * Of the loop's descriptors the first 32 are examined, and of each list of sockets 1 MiB. The
  * function may be called on any thread. */
 enum rec_rest thread_rest_async(pid_t pid, const struct proc_syscall *call,
                                 const struct finder_wait *loop);

@@ -162,7 +162,7 @@ static void add_all_async(struct threads_linux *t, uint32_t max) {
 
 static void sort_ids_async(struct threads_linux *t) {
     for (uint32_t i = 1; i < t->count;
-         i++) { /* only the owners in front (add_chain_async) can be out of order */
+         i++) { /* few threads are out of order, mostly the owners in front (add_chain_async) */
         pid_t id = t->ids[i];
         uint32_t at = i;
         for (; at > 0 && t->ids[at - 1] > id; at--) {

@@ -30,8 +30,9 @@ uint32_t threads_linux_capture_async(struct threads_linux *t, int64_t owner, str
                                      uint32_t max, uint32_t *left_out);
 
 /* Sets *out, without a stack, to the thread, watched or not, that has used the most CPU time since
- * the last call. False: this is the first call, or no thread used any. It reads the clocks of the
- * THREADS_LINUX_MAX oldest threads, which takes 1 us for each, and the time of the listing. */
+ * the last call. False: this is the first call, no thread used any, or that thread has ended. It
+ * reads the clocks of the watched thread and of the THREADS_LINUX_MAX - 1 oldest others but the
+ * caller, which takes 1 us for each, and the time of the listing. */
 bool threads_linux_top_async(struct threads_linux *t, struct rec_thread *out);
 
 /* Returns the share of one processor that a thread used between the last two calls of

@@ -28,28 +28,29 @@
  *                              the process began AGO ms before
  *     at MS attribute PAST AGO the loop is known, since AGO ms before: anew, continues or given-up
  *                              as in core.h
- *     at MS past-idle FROM TO  after it: the loop was idle from FROM ms before to TO ms before
- *     at MS past-unknown FROM TO  after it: it is not known whether it was idle then
- *     at MS attributed HOLD    after that: the dumps found are not written for HOLD ms
+ *     at MS past-idle FROM TO  after attribute: the loop was idle from FROM to TO ms before
+ *     at MS past-unknown FROM TO  after attribute: whether the loop was idle then is not known
+ *     at MS attributed HOLD    after the past- lines: the dumps found are not written for HOLD ms
  *     at MS suspend LENGTH     the process does not run for LENGTH ms
  *     at MS stop               the end; without it the recorder stops at the last event
- *     expect TEXT              a line of the replay's output; they are in this order
+ *     expect TEXT              a line of the replay's output; these items are in the output's order
  *
- * MS may have six digits after a point. In names of actions and threads %20 stands for the byte
- * 20, and % alone for nothing. A FUNCTION that begins with ? is not known to be one: its frames are
- * equal only if they are the same place.
+ * MS may have up to six digits after a point. In names of actions and threads %20 stands for the
+ * byte 20, and % alone for nothing. A FUNCTION that begins with ? is not known to be one: its
+ * frames are equal only if they are the same place.
  *
  * A trace that a recorder wrote has `set steps told`: the core is stepped at the trace's step
- * lines, not at the times for which it asks. The lines wake, sleep, turn, busy, activity, launch
- * and answer may then follow those of later events, and an activity is not an edge. Without `set
- * steps told` the same events are judged again, as for another setting. Such a trace also has these
- * lines:
+ * lines, not at the times for which it asks. All lines but step, wait, write, suspend, tick, cpu,
+ * span-begin, span-end and stop may then follow those of later events, and an activity is not an
+ * edge. Without `set steps told` the same events are judged again, as for another setting. Such a
+ * trace also has these lines:
  *
  *     set used NS              CPU time of the process at the start
  *     at MS step               the core is stepped
  *     at MS wait               the monitor's own work, such as a capture, is over
  *     at MS write              the oldest dump that is closed is written
- *     at MS sample NAME        as run, for the next sample only; the next again as run, or sample
+ *     at MS sample NAME        the stack of one sample; later samples are those of later sample
+ *                              lines, or, after the last one, of run
  *     at MS used NS [THREAD]   instead of cpu: CPU time that the process has used
  *     at MS busy N SPAN        N of the SPAN ms from MS on were busy, without an edge
  *     at MS gone               in the next event the loop has moved on since its last edge

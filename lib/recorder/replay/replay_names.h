@@ -18,7 +18,7 @@ struct replay_names {
 /* Finds a name's number. False: there is no such name. */
 bool replay_names_find(const struct replay_names *names, const char *name, uint32_t *number);
 /* Adds a name of less than REPLAY_NAME bytes; a name that exists already gets the new number.
- * False: out of memory, or there are more than max. */
+ * False: out of memory, or there are max names already. */
 bool replay_names_add(struct replay_names *names, const char *name, uint32_t max);
 void replay_names_release(struct replay_names *names);
 

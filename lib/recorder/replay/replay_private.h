@@ -13,8 +13,8 @@ enum {
     REPLAY_STACKS = 1 << 16,
     REPLAY_DEPTH = 1024,
     REPLAY_FUNCTIONS = 1 << 16,
-    REPLAY_LINE = 1024,       /* size of a line of the replay's output */
-    REPLAY_INPUT = 64 * 1024, /* bytes of a line of the trace */
+    REPLAY_LINE = 1024,       /* size of a line of the replay's output, with its NUL */
+    REPLAY_INPUT = 64 * 1024, /* size of a line of the trace, with its NUL */
     REPLAY_SAMPLES = REC_TRACE_ASKED
 };
 
@@ -50,7 +50,7 @@ struct replay {
     bool told;     /* the trace has lines for steps and writes (`set steps told`) */
     bool gone;     /* the loop has gone on since its last edge; valid for the next event only */
     uint64_t now;  /* the replay's time, in ns */
-    uint64_t last; /* time of the latest step, or of the latest event that must be in order */
+    uint64_t last; /* latest time of an "at" line other than a write */
     uint64_t next; /* time at which the core wants to be stepped */
     uint64_t frozen_until;
     uint64_t steps;
@@ -80,7 +80,8 @@ bool replay_count_step(struct replay *r);
  * it returns the time at which the core wants to be stepped next. */
 uint64_t replay_to_core(struct replay *r, struct rec_event event);
 /* Counts a step and, unless the trace has step lines itself, steps the core and writes the dumps
- * that are due. It must be called after each event. False: the trace has too many steps. */
+ * that are due. It must be called after each event at which the core may act before the next one.
+ * False: the trace has too many steps. */
 bool replay_step(struct replay *r);
 /* Writes the oldest closed dump; false: there is none. */
 bool replay_write_one(struct replay *r);

@@ -30,7 +30,7 @@ struct recover_counts {
 };
 
 /* Recovers the dumps and sessions of dead processes, as the next start of a recorder would. False:
- * out of memory, or the folder cannot be read (errno). */
+ * out of memory, or the folder cannot be read or written to (errno). */
 bool recover_folder(const struct recover_request *request, struct recover_counts *out);
 
 #endif

@@ -48,8 +48,8 @@ bool rec_spool_open(struct rec_spool *spool, int dir, const struct rec_spool_hea
  * process truncated its file or the disk failed: dumps are then only in memory. */
 bool rec_spool_works(const struct rec_spool *spool);
 
-/* Stores a captured dump into slot `slot`, or, once the dump has them, appends its threads, images
- * and names. loop_at: as in rec_about. */
+/* Stores a captured dump into slot `slot` if the slot is free; else appends the images, threads and
+ * names that the dump has by now to the slot. loop_at: as in rec_about. */
 void rec_spool_keep(struct rec_spool *spool, uint32_t slot, const struct rec_dump *dump,
                     const char *loop_at);
 /* Stores the dump's changed times and counts. closed: from now on only the stall's duration
@@ -64,7 +64,7 @@ void rec_spool_drop(struct rec_spool *spool, uint32_t slot);
 void rec_spool_suspend(struct rec_spool *spool, bool suspended);
 
 /* Would the next start find the spool's file? It would not if the file or its folder was
- * removed. */
+ * removed. False also if rec_spool_works is false. */
 bool rec_spool_remains(const struct rec_spool *spool, int dir);
 
 /* Removes the file with the dumps in it. If dir is -1, it only unmaps the file, and the next start

@@ -35,8 +35,8 @@ static inline uint64_t rec_load_u64(const unsigned char *at) {
 
 /* ---- sequences of values ---- */
 
-/* A writer of values to [at, end). A value that does not fit is not written, and sets `full`,
- * which stays set. */
+/* A writer of values to [at, end). Bytes that do not fit are not written, and set `full`, which
+ * stays set; nothing is written after them. */
 struct rec_put {
     unsigned char *at, *end;
     bool full;
@@ -76,8 +76,8 @@ static inline void rec_put_string(struct rec_put *put, const char *text, size_t 
     rec_put_bytes(put, text != NULL ? text : "", len);
 }
 
-/* A reader of values in [at, end). A damaged value is read as 0, and sets `bad`, which stays
- * set. */
+/* A reader of values in [at, end). A damaged value is read as 0, NULL or "", and sets `bad`, which
+ * stays set. */
 struct rec_get {
     const unsigned char *at, *end;
     bool bad;

@@ -6,13 +6,13 @@
  *     16    u32 slots, u32 bytes of a slot, u32 pid, u32 0
  *     32    u64 start of the process (platform.h), i64 start of the session (Unix ms)
  *     48    u8[16] session id
- *     64    u32 length of the following, u32 crc32 of bytes 0 … 68 and of the following
+ *     64    u32 length of the following, u32 crc32 of bytes 0 … 67 and of the following
  *     72    what every dump says of the app and the device
  *     4096  u32 REC_SPOOL_SUSPENDED while the app is in the background, else 0
  *     8192  the slots, one after the other:
  *
  *           0     head A   128 bytes each: state, times, and length and crc32 of the body;
- *           128   head B   the one with the larger sequence and a crc32 that fits counts
+ *           128   head B   of those whose crc32 fits, that with the larger sequence counts
  *           256   body     sections that only ever grow while the slot is used
  *
  * A head is committed by writing the older of the two, so a process that is killed in the middle
@@ -66,9 +66,9 @@ size_t rec_slot_head_at(uint64_t sequence);
 
 /* Writes the sections of a dump to body. If `all`, it writes all sections, with which a body
  * begins; else only the present images, threads and names, which are to be appended. Data that does
- * not fit is left out: outer frames, images, the last threads. Returns the number of bytes written,
- * 0 if `all` and not even the first section fits. loop_at: as in struct rec_about; it may be NULL.
- */
+ * not fit is left out: outer frames of the samples, or all samples, and single images, threads and
+ * names. Returns the number of bytes written, 0 if `all` and not even the first section fits.
+ * loop_at: as in struct rec_about; it may be NULL. */
 size_t rec_spool_encode(const struct rec_dump *dump, const char *loop_at, bool all,
                         unsigned char *body, size_t room);
 

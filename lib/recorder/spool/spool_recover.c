@@ -14,7 +14,7 @@
 #include "spool/spool_format.h"
 #include "platform.h"
 
-/* Maximum number of spools in one call; further ones wait for the next start. */
+/* Maximum number of spools in one call; further ones wait for the next call. */
 enum { SPOOLS_MAX = 64 };
 
 /* ---- one spool ---- */
@@ -39,8 +39,8 @@ static bool is_held(const struct room *room, uint32_t slot) {
     return room->known[slot] && room->heads[slot].state != REC_SLOT_FREE;
 }
 
-/* Gives all dumps of one stall the duration and the gap of the dump whose slot is still open, as
- * that is the latest. */
+/* Gives all dumps of one stall the duration and the gap of the dump whose slot is still open, if
+ * that duration is longer than theirs. */
 static void share_durations(struct room *room) {
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
         for (uint32_t k = 0; k < REC_RECORDS; k++) {
@@ -182,9 +182,9 @@ static bool process_lives(const struct rec_recovery *how, const struct rec_spool
     return !is_own(how, header) && start != 0 && start == header->process_start;
 }
 
-/* Takes the spool's lock, which is kept until fd is closed. False: a living process holds it, or
- * the name refers to another file now. On a file system without locks it is always taken, and
- * process_lives decides there. */
+/* Takes the spool's lock, which is kept until fd is closed. False: a living process holds it, the
+ * file is not a regular one, or the name refers to another file now. On a file system without locks
+ * it is always taken, and process_lives decides there. */
 static bool is_dead(const struct rec_recovery *how, const char *name, int fd) {
     struct stat named, opened;
     return rec_spool_lock(fd) && fstat(fd, &opened) == 0 && S_ISREG(opened.st_mode) &&
@@ -244,8 +244,8 @@ static int spool_compare_names(const void *left, const void *right) {
     return strcmp(left, right);
 }
 
-/* Lists the spools of other processes, sorted by name. The folder is closed before any file is
- * made or removed. */
+/* Lists at most SPOOLS_MAX spools other than how->own, sorted by name. The folder is closed before
+ * any file is made or removed. */
 static uint32_t list_spools(const struct rec_recovery *how, file_name names[SPOOLS_MAX]) {
     uint32_t count = 0;
     DIR *folder = rec_folder_list(how->dir);

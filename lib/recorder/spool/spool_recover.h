@@ -37,21 +37,22 @@ struct rec_recovered {
     uint32_t lost;  /* number of dumps that could not be written, and whose spools stay for the next
                        call */
     int lost_error; /* errno of the last lost dump; 0 = none */
-    uint32_t damaged; /* number of slots that could not be read */
+    uint32_t damaged; /* number of slots and of spools' headers that could not be read */
     uint32_t alive;   /* number of spools of living processes, or which another process recovers */
 };
 
 /* Writes the dumps of the spools in the folder whose processes are dead, and removes the spools but
  * those with a dump that could not be written. One call reads at most 64 spools, those of living
- * processes included. A stall that was still open becomes fatal and not ended, unless the app was
- * in the background; a closed dump stays as it was. If the process is killed meanwhile, the next
- * call continues, and a dump that has a file is not written again. Only one process at a time
- * recovers a spool. False: out of memory. */
+ * processes included. A stall that was still open becomes fatal, unless the app was in the
+ * background, the process is how->ended_pid, or the spool is that of this process from before an
+ * exec; a closed dump stays as it was. If the process is killed meanwhile, the next call continues,
+ * and a dump that has a file is not written again. Only one process at a time recovers a spool.
+ * False: out of memory. */
 bool rec_spool_recover(const struct rec_recovery *how, struct rec_recovered *out);
 
-/* One spool, given as bytes, which may be damaged. `done` is called for each slot that no longer
- * needs the spool; it may be NULL. rec_spool_write_dumps writes the spool's dumps as
- * rec_spool_recover does; false: a dump could not be written. For tests. */
+/* One spool, given as bytes, which may be damaged. `done` is called for each slot whose dump has a
+ * file or cannot be read; it may be NULL. rec_spool_write_dumps writes the spool's dumps as
+ * rec_spool_recover does; false: a dump could not be written, or memory ran out. For tests. */
 struct rec_spool_file {
     const unsigned char *bytes;
     size_t len;

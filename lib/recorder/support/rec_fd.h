@@ -19,8 +19,9 @@ struct rec_fd {
 /* The lowest number for our descriptors, if the process may have such numbers. */
 enum { REC_FD_FROM = 200 };
 
-/* Takes over a descriptor that was just opened (-1: opening failed): moves a low number to a high
- * one, with close-on-exec, and stores the file's identity. errno is kept. */
+/* Takes over a descriptor that was just opened (-1: opening failed): moves a number below
+ * REC_FD_FROM to a higher one, with close-on-exec, if the process may have such a number, and
+ * stores the file's identity. errno is kept. */
 struct rec_fd rec_fd_hold_async(int fd);
 /* Does the descriptor's number still refer to our file? It must be called right before each use. */
 bool rec_fd_is_ours_async(const struct rec_fd *fd);

@@ -65,9 +65,9 @@ struct cfi_row {
 
 enum cfi_status {
     CFI_OK,
-    CFI_NONE, /* no FDE covers the address */
-    CFI_BAD   /* .eh_frame_hdr or the entry is damaged, or uses a feature that no compiler uses for
-                 this processor */
+    CFI_NONE, /* no FDE that could be found covers the address */
+    CFI_BAD   /* .eh_frame_hdr or the entry is damaged, exceeds a limit of this reader, or uses a
+                 feature that no compiler uses for this processor */
 };
 
 /* Finds the FDE that covers `address` and sets *row to the rules that hold there. `address` is

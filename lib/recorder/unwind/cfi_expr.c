@@ -295,7 +295,7 @@ static void other_async(struct expr *x, uint8_t op) {
     case DW_OP_bregx:
         push_register_async(x, cfi_uleb_async(&x->code));
         break;
-    default: /* the other operators take absolute addresses, or are for debuggers */
+    default: /* the other operators, such as DW_OP_addr, are not supported */
         x->status = CFI_STEP_BAD;
         break;
     }

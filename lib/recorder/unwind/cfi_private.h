@@ -5,9 +5,10 @@
 
 #include "unwind/cfi.h"
 
-/* A cursor over bytes of a module. After a read beyond its end, or of a pointer that is not
- * supported, it has failed and stays failed: its numbers are then 0 and its pointers meaningless,
- * so that a caller checks only once per record. */
+/* A cursor over bytes of a module. After a read beyond its end, of a LEB128 number of more than 10
+ * bytes, or of a pointer that is not supported, it has failed and stays failed: the numbers that
+ * are read from it are then 0 and the pointers meaningless, so that a caller checks only once per
+ * record. */
 struct cfi_cursor {
     const uint8_t *bytes;
     uint64_t left;

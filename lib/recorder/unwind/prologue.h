@@ -6,11 +6,12 @@
 #include "unwind/cfi.h"
 
 /* Computes how many bytes sp is below the frame pointer in the body of a function that sets one up,
- * from the pushes and the subtraction in its prologue at `start`. Reads the `length` bytes from
- * `start` to the place in question. False: the prologue is of another form; the code after it seems
- * to change sp, other than by raising it (AArch64) or by pushes and pops (x86-64); or the bytes are
- * more than 64 KiB, or not all code of the module. Words that are pushed for a call are not
- * counted, so the caller must check the result. */
+ * from its prologue at `start`: from the pushes and the subtraction (x86-64), or from the offset of
+ * the frame record and a subtraction after it (AArch64). Reads the `length` bytes from `start` to
+ * the place in question. False: the prologue is of another form; the code after it seems to change
+ * sp, other than by raising it (AArch64) or by pushes and pops (x86-64); or the bytes are more than
+ * 64 KiB, not all code of the module, or not whole instructions (AArch64). Words that are pushed
+ * for a call are not counted, so the caller must check the result. */
 bool prologue_frame_size_async(const struct cfi_module *module, uint64_t start, uint64_t length,
                                uint64_t *size);
 

@@ -79,8 +79,9 @@ static bool is_async(uint32_t insn, uint32_t mask, uint32_t what) {
     return (insn & mask) == what;
 }
 
-/* Does the instruction lower sp, or set it to a value that is known only at run time? Epilogues,
- * which raise sp, do not count, as in the middle of a function they are followed by a return. */
+/* Does the instruction lower sp, or set it to a value that is known only at run time? The
+ * instructions of epilogues, which raise sp or set it to x29 plus or minus a constant, do not
+ * count, as in the middle of a function they are followed by a return. */
 static bool lowers_sp_async(uint32_t insn) {
     if (is_async(insn, MASK_IMM_SP, SUB_SP_SP)) {
         return true;
@@ -193,8 +194,8 @@ static bool sp_change_async(uint32_t insn, int64_t *change) {
     return true;
 }
 
-/* Returns a mask of the general registers that an instruction loads from the stack, or, if `loads`
- * is false, stores there. */
+/* Returns a mask of the general registers that an instruction loads from an address relative to
+ * sp, or, if `loads` is false, stores there. */
 static uint64_t moved_async(uint32_t insn, bool loads) {
     if ((insn >> 26 & 1) || (insn >> 22 & 1) != (loads ? 1 : 0)) {
         return 0;

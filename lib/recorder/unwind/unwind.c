@@ -233,9 +233,9 @@ static bool is_made_call_async(struct unwinder *u, uint64_t pc) {
            prologue_call_before_async(&made, pc, &target) != PROLOGUE_NO_CALL;
 }
 
-/* Can a call have put `pc` as its return address? Code made at run time may be anywhere except on
- * the stack and in the first pages, which no process maps. If the answer is no, the registers that
- * led to `pc` belonged to two frames, as during a longjmp or on the way to a landing pad. */
+/* Can `pc` be the return address of a call? Code made at run time may be anywhere except on the
+ * stack and in the first pages, which no process maps. If the answer is no, the registers that led
+ * to `pc` may have belonged to two frames, as during a longjmp or on the way to a landing pad. */
 static bool may_return_async(struct unwinder *u, const struct cfi_stack *stack, uint64_t pc) {
     enum { FIRST_PAGES = 64 * 1024 }; /* Linux: vm.mmap_min_addr */
     if (pc < FIRST_PAGES || (pc >= stack->lo && pc < stack->hi)) {
@@ -376,7 +376,7 @@ static bool is_signal_frame_async(const struct unwinder *u, const struct frame_r
 }
 
 /* Steps to the caller. *exact, before and after the step: the pc in *regs is that of an instruction
- * being executed, not a return address. False: there is no caller, for the reason *end. */
+ * being executed, not a return address. False: no caller was found, for the reason *end. */
 static bool step_async(struct unwinder *u, const struct frame_rule *rule,
                        const struct cfi_stack *stack, struct cfi_registers *regs, bool *exact,
                        enum unwind_end *end) {

@@ -25,7 +25,8 @@ struct unwind_modules {
     /* Returns a number that changes whenever a module has been loaded or unloaded. */
     uint64_t (*generation_async)(void *arg);
     /* Copies `size` bytes of memory, which may be outside of modules; false: they cannot be read.
-     * NULL: memory outside of modules cannot be read, and any address there is taken for code. */
+     * NULL: memory outside of modules cannot be read, and any address there, except on the stack
+     * and in the first 64 KiB, may be a return address. */
     bool (*read_async)(void *arg, uint64_t address, void *to, size_t size);
 };
 
@@ -33,14 +34,15 @@ struct unwind_frame {
     uint64_t pc;
     uint64_t sp;       /* the stack pointer at pc; a lower bound of it where it is not known, as may
                           happen on AArch64 */
-    uint64_t function; /* address of the function's first byte; 0: not known */
+    uint64_t function; /* address of the first byte of the function, or of the part of it that one
+                          FDE covers; 0: not known */
     bool exact;        /* pc is an instruction being executed, not a return address */
 };
 
 enum unwind_end {
     UNWIND_OUTERMOST, /* the stack was followed to its end */
     UNWIND_FULL,      /* there are more frames than there is room for */
-    UNWIND_CUT,       /* the copy ends before the stack does */
+    UNWIND_CUT,       /* needed memory is not in the copy of the stack */
     UNWIND_REGISTER,  /* the unknown value of a register is needed */
     UNWIND_LOST       /* no rule and no fallback leads to a caller, or the result is impossible */
 };

@@ -67,7 +67,8 @@ const struct frame_rule *unwind_cached_rule_async(struct unwinder *u, uint64_t a
 struct frame_rule unwind_frame_rule_async(struct unwinder *u, uint64_t pc, bool *exact,
                                           uint64_t *address);
 
-/* Does an FDE cover the instruction before `pc`, so that `pc` looks like a return address? */
+/* Is `pc` above 4096, and is there a rule for the byte before it, so that `pc` looks like a return
+ * address? */
 bool unwind_is_return_async(struct unwinder *u, uint64_t pc);
 
 /* Reads a return address from the stack, in its plain form. False: it is not in the copy. */
@@ -109,7 +110,7 @@ uint64_t unwind_pushed_for_resolver_async(const struct frame_rule *rule,
 bool unwind_keeps_record_async(struct unwinder *u, const struct frame_rule *rule);
 
 /* Continues, as unwind_recover_async() does, from an exact frame whose return address is still in
- * the unknown link register. size: bytes of the frame itself. (unwind_link_aarch64.c) */
+ * the unknown link register. size: bytes from sp to the CFA. (unwind_link_aarch64.c) */
 size_t unwind_recover_link_async(struct unwinder *u, const struct cfi_registers *regs,
                                  uint64_t function, int32_t size, const struct cfi_stack *stack,
                                  struct unwind_frame *frames, size_t max, enum unwind_end *end);

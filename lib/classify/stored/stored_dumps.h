@@ -26,7 +26,7 @@ enum {
      * later ones are not counted. */
     STORED_VALUES = 400,
     STORED_IMAGES = 256, /* maximum number of pairs of an image of the app and its symbols */
-    STORED_TEXT = 1000   /* maximum number of bytes of a text; a longer one is cut */
+    STORED_TEXT = 1000 /* maximum number of bytes of a text; a longer one is cut, and "…" follows */
 };
 #define STORED_NONE UINT32_MAX /* index that stands for nothing */
 
@@ -147,7 +147,7 @@ bool stored_bucket_merge(struct stored_dumps *s, struct stored_bucket **b,
 
 /* Returns the text of an index; "" for STORED_NONE. */
 const char *stored_text(const struct stored_dumps *s, uint32_t text);
-/* Returns the frames of a stack, innermost first, as *count indexes. */
+/* Returns the frames of a stack, innermost first, as *count indexes; NULL and 0 for STORED_NONE. */
 const uint32_t *stored_stack(const struct stored_dumps *s, uint32_t stack, size_t *count);
 const struct stored_frame *stored_frame_at(const struct stored_dumps *s, uint32_t frame);
 

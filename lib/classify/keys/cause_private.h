@@ -34,9 +34,9 @@ enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e)
 enum st judge_mutual_wait(const struct judge *j, struct stall_key *out,
                           struct err *e) BASE_MUST_USE;
 /* Judges a deadlock in a stall in which the process died: by the frames of all threads, no thread
- * is at work that could end the judged thread's wait. If exactly one other thread waits, and each
- * waits for the other, the other becomes the guess. ST_NONE: the wait may end, or the process did
- * not die. ST_ERR: out of memory. */
+ * is at work that could end the judged thread's wait. If the judged thread waits for a lock, and
+ * exactly one other thread does, that one becomes the guess. ST_NONE: the wait may end, or the
+ * process did not die. ST_ERR: out of memory. */
 enum st judge_standstill(const struct judge *j, struct stall_key *out, struct err *e) BASE_MUST_USE;
 /* Appends the activities of up to three threads that have the app on their stacks and are not idle
  * to the reason; the main thread is left out. ST_ERR: out of memory. */

@@ -9,8 +9,9 @@
 
 enum { WIDE_LITERALS = 3 }; /* fewer literal bytes make a pattern for any image match by chance */
 
-/* The maximum amount of work of all comparisons, where one comparison costs 16, the bytes of one
- * pattern times those of the other, and 16 for each pair of their images, callers and frameworks. A
+/* The maximum amount of work of all comparisons, where one comparison costs 16, plus the bytes of
+ * one function's pattern times those of the other's, plus 16 * (n + 1) * m for n and m images, and
+ * the same for callers and for frameworks. A
  * file of short patterns reaches it after some seconds. */
 static const uint64_t work_max = UINT64_C(1) << 31;
 

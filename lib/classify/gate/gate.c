@@ -65,10 +65,10 @@ static void find_unexposed(struct gate *g) {
 }
 
 /* Compares the numbers of users of the rows from `from` on. Of the users that a bucket has in both
- * runs together, the later run is expected to have a certain share: its share of all users with a
- * stall or its share of the exposure, whichever is larger, because the number of users does not
- * grow in proportion to the time for which they were watched. Users on devices that only one run
- * has are left out, in proportion to their stalls. */
+ * runs together, the later run is expected to have a certain share: the largest of its share of all
+ * users with a stall, its share of the exposure, and its expected share of the row's stalls,
+ * because the number of users does not grow in proportion to the time for which they were watched.
+ * Users on devices that only one run has are left out, in proportion to their stalls. */
 static void compare_users(struct gate *g, size_t from, double share_of_exposure) {
     /* Relative error of a number of users from 2^12 registers (distinct.h). */
     const double error = 1.04 / 64;
@@ -145,10 +145,10 @@ static enum st compare_from(struct gate *g, size_t from, struct err *e) {
 
 /* ---- one family of hypotheses ---- */
 
-/* Computes the weights of a row's measures in its p-value: each is in proportion to the inverse of
- * the measure's variance, but at least a tenth, because the most precise measure may not be the one
- * that rises. Variances are computed over both runs together, so that a rise does not influence
- * them. */
+/* Computes the weights of a row's measures in its p-value: each is a tenth, because the most
+ * precise measure may not be the one that rises, and a part of the remaining seven tenths in
+ * proportion to the inverse of the measure's variance. Without a known variance each is a tenth.
+ * Variances are computed over both runs together, so that a rise does not influence them. */
 static void weigh_measures(const struct gate_row *row, double weight[GATE_MEASURES]) {
     const double least = 0.1;
     double sum = 0;
@@ -392,7 +392,7 @@ static void count_decided(struct gate *g) {
 }
 
 /* Finds the smallest rise that would have been detected in every bucket with at least 2 % of the
- * stalls; if there is none, in every larger bucket. */
+ * base's stalls; if there is none, in every bucket with at least 5 %, else 10 %, else 20 %. */
 static void find_seen(struct gate *g) {
     static const unsigned sizes[] = {20, 50, 100, 200};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
@@ -404,7 +404,7 @@ static void find_seen(struct gate *g) {
                 most = row->detectable > most ? row->detectable : most;
             }
         }
-        /* A detectable rise to more than ten times as many is not reported. */
+        /* A detectable rise to ten times as many or more is not reported. */
         if (most > 0 && most < 10) {
             g->seen_permille = sizes[k];
             g->seen_ratio = most;
@@ -413,8 +413,8 @@ static void find_seen(struct gate *g) {
     }
 }
 
-/* Was the app watched for long enough in both runs, by the session records? If not, a run in which
- * no bucket is new or regressed is inconclusive. */
+/* Was the app watched for long enough in both runs, by the session records? True for a run without
+ * such records. If not, a run in which no bucket is new or regressed is inconclusive. */
 static bool is_watched(struct gate *g) {
     bool watched = true;
     for (size_t run = 0; run < RATES_RUNS; run++) {

@@ -29,7 +29,8 @@
 enum gate_verdict {
     GATE_PASS,
     GATE_NEW, /* the base does not have the bucket, although it is large enough to have it at the
-                 later run's rate, and at least min_users users of the later run have it */
+                 later run's rate, at least min_users users of the later run have it, and the rise
+                 is significant */
     GATE_REGRESSED,    /* the rate rose significantly, by at least the percentage of the options */
     GATE_INCONCLUSIVE, /* there is not enough data for a verdict */
     GATE_PLATFORM,     /* new, but only on a system or a device that the base did not have */
@@ -97,10 +98,12 @@ struct gate {
     /* Watched part of the sessions' time, in permille; -1 = no session record has it. */
     int watched_permille[RATES_RUNS];
     VEC(struct gate_row)
-    rows; /* rows with failing verdicts first, then the others, each by excess stalled time */
+    rows; /* new rows first, then regressed ones, suspects, those of a new platform or ignored,
+             inconclusive ones, and passes; among each of these most excess stalled time first */
     size_t count[GATE_VERDICTS]; /* number of rows by verdict */
     size_t tests;
-    /* Share of the level-1 stalls whose bucket, or a pool that it is in, has enough data. */
+    /* Share of the level-1 stalls of both runs, without rows of a new platform, whose bucket, or,
+     * unless it is a suspect, a pool that it is in, has a verdict other than GATE_INCONCLUSIVE. */
     uint64_t decided_permille;
     size_t suspects; /* number of suspect rows */
     /* The dumps that were set apart rose so much that all dumps, set apart or not, would be a
@@ -109,9 +112,9 @@ struct gate {
      * ranked dumps had stayed. */
     bool apart_hides;
     double apart_ratio; /* INFINITY: no dump before; 0: apart_hides is false */
-    /* In level-1 buckets with at least seen_permille of the stalls, a rise to seen_ratio times as
-     * many would have been detected. seen_ratio is 0 if there is no such bucket, or if only a rise
-     * to ten times as many or more would have been detected. */
+    /* In level-1 buckets with at least seen_permille of the base's stalls, a rise to seen_ratio
+     * times as many would have been detected. seen_ratio is 0 if there is no such bucket, or if
+     * only a rise to ten times as many or more would have been detected. */
     unsigned seen_permille;
     double seen_ratio; /* see seen_permille */
     /* Verdict of the run: GATE_REGRESSED, else GATE_NEW, if a row has it; else GATE_INCONCLUSIVE
@@ -120,8 +123,8 @@ struct gate {
 };
 
 /* Compares two triages, which are finished, have the same rules and cap, and are borrowed until
- * gate_release. g need not be initialised. ST_ERR: out of memory, or the triages cannot be
- * compared. */
+ * gate_release. g need not be initialised. ST_ERR: out of memory, or the triages have other rules
+ * or another cap (ERR_USAGE); g must then not be released. */
 enum st gate_compare(struct gate *g, const struct triage *base, const struct triage *now,
                      const struct gate_options *o, struct err *e) BASE_MUST_USE;
 void gate_release(struct gate *g);

@@ -14,7 +14,8 @@ uint64_t gate_set_apart(const struct triage *t) {
     return n;
 }
 
-/* Returns by how much the variance of all stalls exceeds that of independent ones. */
+/* Returns the factor by which the variance of all stalls exceeds that of independent ones; 1 = it
+ * does not, or is unknown. */
 static double phi_of_all(const struct gate *g) {
     for (size_t i = 0; i < g->rows.len; i++) {
         const struct gate_row *row = &g->rows.data[i];

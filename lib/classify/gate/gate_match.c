@@ -64,8 +64,9 @@ static void match_equal(const struct matching *x) {
     }
 }
 
-/* Matches each bucket whose frames have no names with the bucket of the other run whose frames have
- * these names, even if that one is matched already. False: out of memory. */
+/* Matches each unmatched bucket that has nameless frames with the bucket of the other run that
+ * knows more of these frames (alias_index_find), even if that one is matched already. False: out of
+ * memory. */
 static bool match_nameless(const struct matching *x) {
     for (size_t run = 0; run < RATES_RUNS; run++) {
         struct alias_index index;
@@ -152,7 +153,7 @@ static bool match_ids(const struct matching *x) {
 
 /* ---- keys that differ by one function ---- */
 
-/* Number of functions of the app that both keys must have in common. */
+/* Minimum number of functions of the app that both keys must have in common. */
 enum { EQUAL_FRAMES_MIN = 2 };
 
 static bool same_frame(const struct bucket_frame *a, const struct bucket_frame *b) {

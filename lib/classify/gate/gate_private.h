@@ -20,8 +20,8 @@ void gate_match_release(struct gate_match *m);
 /* gate_rows.c. Makes the rows of all stalls and of the buckets of both levels. False: out of
  * memory. */
 bool gate_add_rows(struct gate *g);
-/* Makes the rows of pools. Each pool adds up compared rows that are too small to show a change by
- * themselves. False: out of memory. */
+/* Makes the rows of pools. Each pool adds up compared rows of level-1 buckets that are too small to
+ * show a change by themselves, without those of a new platform. False: out of memory. */
 bool gate_add_pools(struct gate *g);
 
 /* gate_platform.c. Sets `platform` of each row that the base does not have and whose dumps all come

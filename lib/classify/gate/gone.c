@@ -10,7 +10,8 @@
 #include "classify/keys/version.h"
 #include "classify/stats/triage_private.h"
 
-/* The tail of one side of a 95 % interval. */
+/* gone_ratio: the ratio below which the interval must end; gone_tail: the probability of one side
+ * of a 95 % interval. */
 static const double gone_ratio = 0.5, gone_tail = 0.025;
 
 /* A version of the app, with its exposure. */
@@ -36,8 +37,8 @@ static bool add_exposure(struct gone_finder *f, uint32_t text, double exposure) 
     return !*v.version || exposure <= 0 || VEC_PUSH(&f->versions, v);
 }
 
-/* Lists the versions with their time in the foreground; if that is unknown, with their numbers of
- * dumps. */
+/* Lists the versions that have time in the foreground, with that time; if none has any, all
+ * versions with their numbers of dumps. False: out of memory. */
 static bool list_versions(struct gone_finder *f) {
     const struct usage_values *by = &f->t->usage.by[USAGE_VERSION];
     const struct facet *dumps = &f->t->total.facets[FACET_VERSION];

@@ -4,8 +4,9 @@
  * A bucket is gone if later versions do not have it, and the 95 % interval of the gate's exact test
  * (rates.h), of their rate relative to the versions before, ends below one half: with n events
  * before, in the exposure E, and none in the exposure F, it ends at (E / F) (0.025^(-phi / n) - 1),
- * see Clopper and Pearson, 1934. Exposure is time in the foreground where session records tell it,
- * else the number of all dumps. Versions are taken to have the same devices. */
+ * see Clopper and Pearson, 1934. Exposure is time in the foreground if it is known for a version,
+ * and versions without it are then left out; else it is the number of all dumps. Versions are taken
+ * to have the same devices. */
 #ifndef STALLKIT_CLASSIFY_GONE_H
 #define STALLKIT_CLASSIFY_GONE_H
 

@@ -164,7 +164,7 @@ static double beta_quantile(double a, double b, double level) {
 struct rate_sums {
     double now, n;       /* events: of the later run, of both runs */
     double expected;     /* events expected in the later run if the rates are equal */
-    double variance;     /* variance of `expected`, for independent events */
+    double variance;     /* variance of `now` around `expected`, for independent events */
     double upper, lower; /* numerator and denominator of the Mantel-Haenszel ratio */
     /* Per group of users, all strata: events less expected ones. */
     double residual[RATES_RUNS][CLUSTER_GROUPS];

@@ -28,7 +28,8 @@ enum rates_measure { RATES_COUNT, RATES_MS };
 struct rates;
 
 /* Makes struct rates. exposure[r] is run r's exposure, time or sessions in which stalls can
- * happen; borrowed during the call. together: all strata are compared as one. */
+ * happen; borrowed during the call. together: all strata are compared as one. ST_ERR: out of
+ * memory. */
 enum st rates_new(struct rates **out, const struct clusters *const exposure[RATES_RUNS],
                   enum rates_measure measure, bool together, struct err *e) BASE_MUST_USE;
 /* Returns the number of events of a run in strata in which the run's exposure by that measure is
@@ -41,7 +42,8 @@ void rates_free(struct rates *r);
 double rates_exposure(const struct rates *r, size_t run);
 
 struct rates_comparison {
-    double events[RATES_RUNS]; /* events in strata in which the run has exposure */
+    double events[RATES_RUNS]; /* events, or with RATES_MS their milliseconds, in strata in which
+                                  the run has exposure; of users, those compared */
     double ratio; /* rate of the later run / rate of the base, over all strata; INFINITY: no event
                      in the base */
     double low, high; /* 95 % confidence interval of the ratio */

@@ -40,7 +40,8 @@ static size_t last_stand_in(const struct keyer *k, const struct judged_stack *s,
 }
 
 /* Adds the framework that frame `app` called to the keys. Nothing is added if that frame called
- * runtime code or is the innermost frame. False: out of memory. */
+ * runtime code, if only frames of the app are further inside, or if a vendor's library called
+ * itself. False: out of memory. */
 static bool add_framework(struct keyer *k, const struct judged_stack *s, size_t app,
                           struct key levels[KEY_LEVELS]) {
     size_t called = app;
@@ -63,8 +64,8 @@ static bool add_framework(struct keyer *k, const struct judged_stack *s, size_t 
     return f.info != NULL;
 }
 
-/* Does the key have this function, a closure written in it, or the function in which it is a
- * closure? */
+/* Does the key have this function, a closure written in it, or, if this function is a closure, the
+ * function in which it was written or another closure written there? */
 static bool has_function(const struct key *key, const struct frame_info *info) {
     for (size_t i = 0; i < key->count; i++) {
         const struct frame_info *other = key->frames[i].info;
@@ -95,8 +96,9 @@ static void add_functions(const struct keyer *k, const struct judged_stack *s, e
 }
 
 /* For a stack without a frame of the app that counts: adds to the keys the app's type for which a
- * generic function of a library was made. Of the skipped frames that have such a type, not skipped
- * by rules, the innermost is used. *added: there is one. False: out of memory. */
+ * generic function of a library was made. Of the frames that rules skip and that have such a type,
+ * the innermost is used whose type rules leave in the app and do not skip. *added is set to true if
+ * there is one. False: out of memory. */
 static bool add_generic(struct keyer *k, const struct judged_stack *s,
                         struct key levels[KEY_LEVELS], bool *added) {
     for (size_t i = 0; i < s->cut; i++) {
@@ -198,7 +200,8 @@ static void add_relevant(const struct keyer *k, const struct judged_stack *s,
     }
 }
 
-/* Adds the library that frame `from` is in to the keys, under this name. False: out of memory. */
+/* Adds the library that frame `from` is in to the keys, under this name, unless level 1 has it.
+ * False: out of memory. */
 static bool add_library(struct keyer *k, const struct judged_frame *from, const char *name,
                         struct key levels[KEY_LEVELS]) {
     struct key_frame f = key_frame_of(from);

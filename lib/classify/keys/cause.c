@@ -15,7 +15,8 @@
  *     by a rule        what the rule says (stall-rules(5))
  *     disk        800  the kernel lets the thread wait where it only touches memory
  *     disk        700  a read or write that the kernel does not let a signal interrupt
- *     compute     900  nothing waits, and the thread ran for most of the stall
+ *     compute     900  nothing waits, and the thread ran for most of the stall; 700: a thread
+ *                      worked for less than that, in a stall of kind cpu
  *     compute     600  nothing waits, and the process used more than one processor; or the
  *                      thread ran for more than half of the stall, but was blocked when its
  *                      stack was taken
@@ -29,8 +30,8 @@
  *                      no frame tells
  *     disk        500  the thread hardly ran, and its samples are outside of the system's
  *                      code
- *     launch      600  of a stall of kind launch, where nothing else tells; disk, compute 600
- *                      of the kinds disk-write and cpu
+ *     launch      600  of a stall of kind launch, where nothing else tells, or only starved
+ *                      does; disk, compute 600 of the kinds disk-write and cpu
  * */
 #include <inttypes.h>
 #include <string.h>
@@ -150,7 +151,8 @@ static enum st judge_frames(const struct judge *j, struct stall_key *out, struct
 
 /* ---- processor ---- */
 
-/* Did the thread wait when it was captured? False also if its state is not known. */
+/* Did the thread wait when it was captured? False also if its state is not known, or is not that of
+ * the chosen stack. */
 static bool it_waits(const struct judge *j) {
     return j->current && j->thread->state && !judged_is(j->thread->state, "running");
 }
@@ -196,8 +198,8 @@ static enum st judge_absent(const struct judge *j, struct stall_key *out, struct
 }
 
 /* Was the thread on a processor for more than half of the stall, although it was blocked when it
- * was captured? That is so when many pages are read in one after the other. The caller knows that
- * no frame shows a wait. */
+ * was captured? That is so when many pages are read in one after the other. False also if its
+ * innermost frame has no name. The caller knows that no frame shows a wait. */
 static bool ran_mostly(const struct judge *j) {
     const struct judged_frame *innermost = j->chosen->count ? judged_at(j->k, j->chosen, 0) : NULL;
     return j->current && judged_is(j->thread->state, "blocked") && innermost &&

@@ -17,26 +17,33 @@ struct judge {
     struct holder_guess *guess;
 };
 
-/* cause_waits.c. Appends " in FUNCTION" to the reason. FUNCTION is the one that represents the
- * stack; if none of its frames has a name, nothing is appended. */
+/* cause_waits.c. Appends " in FUNCTION" to the reason. FUNCTION is the stack's innermost named
+ * function of the app that has PLACE_KEEP; if there is none, s->top. If s->top is NULL or has no
+ * name, nothing is appended. */
 void cause_add_in(const struct judge *j, const struct judged_stack *s);
-/* Appends "771 worker", or "main", to the reason. */
+/* Appends a thread to the reason: "main", its number and name ("771 worker"), or its number if it
+ * has no name. */
 void cause_add_thread(const struct judge *j, const struct dump_thread *t);
 /* Judges a stall by the waits that the dump gives: which thread waits for which. ST_NONE: the dump
- * gives none. */
+ * states no wait of the judged thread, or j->current is false. ST_ERR: out of memory. */
 enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e) BASE_MUST_USE;
 /* Judges a deadlock: the judged thread waits for a signal; another thread runs a closure of the
  * function in which the judged thread waits, and waits, as the dump says, for the judged thread.
- * That other thread becomes the guess. ST_NONE: there is no such deadlock. */
+ * That other thread becomes the guess. ST_NONE: there is no such deadlock. ST_ERR: out of
+ * memory. */
 enum st judge_mutual_wait(const struct judge *j, struct stall_key *out,
                           struct err *e) BASE_MUST_USE;
-/* Judges a deadlock: by their frames, all threads at work wait for each other. If there is only one
- * other thread, it becomes the guess. ST_NONE: a thread may continue. */
+/* Judges a deadlock in a stall in which the process died: by the frames of all threads, no thread
+ * is at work that could end the judged thread's wait. If the judged thread waits for a lock, and
+ * exactly one other thread does, that one becomes the guess. ST_NONE: the wait may end, or the
+ * process did not die. ST_ERR: out of memory. */
 enum st judge_standstill(const struct judge *j, struct stall_key *out, struct err *e) BASE_MUST_USE;
-/* Appends the work of other threads in the app's code to the reason. ST_ERR: out of memory. */
+/* Appends the activities of up to three threads that have the app on their stacks and are not idle
+ * to the reason; the main thread is left out. ST_ERR: out of memory. */
 enum st cause_add_app_threads(const struct judge *j, struct err *e) BASE_MUST_USE;
-/* For a wait for a database's lock: appends the thread that is guessed to hold the lock to the
- * reason. ST_ERR: out of memory. */
+/* For a wait for a database's lock: appends the first other thread whose frames show that it holds
+ * the lock to the reason. This thread becomes the guess, unless there is a second such thread.
+ * ST_ERR: out of memory. */
 enum st cause_add_database_holder(const struct judge *j, struct err *e) BASE_MUST_USE;
 
 #endif

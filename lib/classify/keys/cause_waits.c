@@ -5,8 +5,8 @@
 
 #include "classify/keys/cause_private.h"
 
-/* Returns the function that represents a stack: the innermost function of the app, else the
- * innermost relevant one; NULL: none of them has a name. */
+/* Returns the function that represents a stack: the innermost named function of the app that has
+ * PLACE_KEEP, else s->top; NULL: s->top is NULL or has no name. */
 static const char *function_of(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -149,7 +149,7 @@ static bool waits_for_work(const struct keyer *k, const struct judged_stack *s) 
 
 enum { WAITERS_SHOWN = 3 };
 
-/* Counts a thread that waits for another thread's lock, and appends the first few to the reason. */
+/* Counts a waiting thread, and appends it to the reason if it is one of the first WAITERS_SHOWN. */
 static void add_waiter(const struct judge *j, const struct dump_thread *t,
                        const struct judged_stack *s, size_t *count) {
     if (++*count > WAITERS_SHOWN) {
@@ -285,7 +285,7 @@ static bool may_let_go_on(const struct judge *j, bool own, const struct judged_s
 struct standstill {
     size_t waiters; /* number of waiting threads, the chosen one included; 0: a thread is at work */
     bool convoy;    /* all these threads wait in the same way as the chosen one */
-    const struct dump_thread *other; /* the last of the other threads */
+    const struct dump_thread *other; /* the last of the other threads that wait; NULL = none */
     bool same_type; /* a thread waits in a method of the same type as the chosen one */
 };
 

@@ -6,7 +6,8 @@
 
 enum { NO_IMAGE = -1, IMAGE_UNSET = -2 };
 
-/* No code lies above this address, and JSON readers hold no larger integers. */
+/* No code lies above this address. JSON readers hold integers up to one more, which exemplar_join
+ * may add. */
 static const uint64_t ADDRESS_MAX = INT64_MAX - 1;
 
 struct stack_cut {
@@ -133,7 +134,8 @@ static void cut_frame_members(struct jsonw *w, const struct frame_cut *f) {
 }
 
 /* Writes what is known of a sample besides the stack: how many outer frames it has in common with
- * the stack, and its next frame. Its image is told if it is not that of the stack's next frame. */
+ * the stack, and the sample's next frame further in. The image of this frame is told if it is not
+ * that of the stack's next frame. */
 static void cut_other(const struct stack_cut *c, struct jsonw *w, const struct key_other *o) {
     const struct dump_stack *stack = c->key->stack;
     int32_t image = IMAGE_UNSET;

@@ -14,7 +14,8 @@
  * False: out of memory. */
 typedef bool (*exemplar_take)(void *ctx, const char *piece, size_t len);
 
-/* Cuts the stack of a key, which keyer_key has made for d, into pieces. The first describes the
+/* Cuts the stack of a key, which keyer_key has made for d and whose stack is not NULL, into pieces.
+ * The first describes the
  * stall, and has the frames by which the key's other samples differ from the stack; each later one
  * a frame, innermost first, or the image of the frames after it. No piece has data of the user, the
  * device or this run of the process, so that equal code gives equal pieces. False: out of memory.

@@ -22,12 +22,12 @@ struct joined_frame {
 
 struct joined_image {
     json_t *piece;         /* member "image" of the image's piece; borrowed */
-    uint64_t extent, load; /* extent: number of bytes of the image up to the end of its last frame;
-                              0 = the entry stands for code in no image */
+    uint64_t extent, load; /* extent: number of bytes of the image up to and with its last frame,
+                              which join_place rounds up to pages; 0 = no frame is known yet */
     bool lines;            /* a frame has a line, so there was debug information */
 };
 
-/* A sample besides the stack: the stack's `shared` outer frames, and one more in front of them. */
+/* A sample besides the stack: the stack's `shared` outer frames, and one more further in. */
 struct joined_other {
     size_t shared, frame; /* frame: index in joining.frames; NO_FRAME = there is none */
 };

@@ -28,7 +28,8 @@ void frame_table_release(struct frame_table *t) {
     strbuf_release(&t->qualified);
 }
 
-/* Cuts an over-long function to KEY_FUNCTION_MAX bytes, which end in a hash of the whole. */
+/* Cuts an over-long function to at most KEY_FUNCTION_MAX bytes, which end in a hash of the whole.
+ */
 static void cap_function(struct strbuf *b) {
     if (b->len > KEY_FUNCTION_MAX) {
         uint64_t hash = hash_bytes(b->data, b->len);
@@ -109,8 +110,8 @@ static void decide_framework(struct frame_table *t, const struct rule_subject *s
 }
 
 /* Puts the function's name into t->full, with template arguments and the like expanded by
- * names_expand: the mangled name is expanded or, if there is none, the name. If neither can be
- * expanded, t->full is not changed. */
+ * names_expand: the mangled name is expanded or, if there is none or it cannot be expanded, the
+ * name. If neither can be expanded, t->full is f->function as it is. */
 static void find_full_name(struct frame_table *t, const struct raw_frame *f) {
     strbuf_clear(&t->full);
     bool expanded = (f->linkage && names_expand(f->linkage, strlen(f->linkage), &t->full)) ||

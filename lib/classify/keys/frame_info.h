@@ -40,8 +40,8 @@ struct recent_image {
 enum {
     FRAMES_RECENT = 1 << 14,
     IMAGES_RECENT = 512,
-    /* Maximum number of known images; if there are more, all are forgotten. There may be many,
-     * because each device has its own paths of apps. */
+    /* If at least this many images are known when a dump begins, all are forgotten. There may be
+     * many, because each device has its own paths of apps. */
     IMAGES_KNOWN_MAX = 1 << 15
 };
 
@@ -51,7 +51,9 @@ struct frame_table {
     struct address_rules addresses; /* address format of the current dump */
     bool startless;                 /* the keys are made as if starts of functions without a name
                                        were unknown */
-    VEC(const struct image_facts *) images; /* the current dump's facts; NULL = not looked up yet */
+    VEC(const struct image_facts *)
+    images; /* facts about the current dump's images,
+               by image; NULL = not looked up yet */
     VEC(const struct image_facts *) known_images;
     struct arena image_arena; /* memory of known_images, except for their heads */
     struct map by_image;      /* key: text of a dump about an image; value: index in known_images */
@@ -61,8 +63,9 @@ struct frame_table {
     struct map by_raw; /* key: text of a dump about a frame; value: index in infos */
     struct map by_key; /* key: image and function as in a key; value: index in infos of the
                           canonical info */
-    /* Key: indexes of a frame, its caller and its framework; value: index in infos of the frame
-     * with these callers. */
+    /* Key: indexes in infos of a frame, of the canonical info of frame_callers.next and of
+     * frame_callers.under, SIZE_MAX = none; value: index in infos of the frame with these
+     * callers. */
     struct map by_caller;
     VEC(struct frame_info *) infos;
     struct arena arena;
@@ -73,7 +76,8 @@ struct frame_table {
 void frame_table_release(struct frame_table *t);
 /* Prepares the table for a dump, before its first frame. False: out of memory. */
 bool frame_table_begin(struct frame_table *t, const struct dump *d);
-/* Returns the info of a symbolicated location; NULL: out of memory. */
+/* Returns the info of the last line of a location, which is the function into which those of the
+ * other lines were inlined; NULL: out of memory. */
 struct frame_info *frame_of_location(struct frame_table *t, const struct dump *d,
                                      const struct dump_location *l);
 /* Returns the info of one line of a location, a function that was inlined there or the function
@@ -90,12 +94,15 @@ struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info 
  * that library. NULL: out of memory. */
 struct frame_info *frame_of_library(struct frame_table *t, const struct frame_info *info,
                                     const char *name);
-/* Returns the info that stands in keys for a name that is not a function's, but an action's or a
- * thread's. kind: "action", "thread". NULL: out of memory. */
+/* Returns the info that stands in keys for a name that is not a function's, such as that of an
+ * action, a thread, a lock or a kind of wait. kind: the word in place of the image: "action",
+ * "thread", "wait" or another HOLDER_... word. Control characters of the name become spaces. NULL:
+ * out of memory. */
 struct frame_info *frame_of_name(struct frame_table *t, const char *kind, const char *name);
 /* The frames further out on which a frame's rules may depend. */
 struct frame_callers {
-    const struct frame_info *next;  /* the calling function; NULL = there is none */
+    const struct frame_info *next;  /* the calling function, or a named frame further out that
+                                       stands for it; NULL = there is none */
     const struct frame_info *under; /* a frame of the framework that made the call; NULL = none */
 };
 /* Returns the info that a frame has with these callers; it is info itself unless info->by_caller.

@@ -34,8 +34,8 @@ static void level_offer(struct level *l, const struct key_frame *f) {
     }
 }
 
-/* Fills the levels of a stack without relevant frames. They get the stack's frames as they are, up
- * to the frame that a rule cuts at. */
+/* Fills the levels of a stack without relevant frames with the stack's innermost frames as they
+ * are, up to and with the frame that a rule cuts at. */
 static void all_frames(const struct keyer *k, const struct judged_stack *s,
                        struct level levels[KEY_LEVELS]) {
     for (size_t i = 0; i < s->count && i <= s->cut; i++) {
@@ -50,8 +50,8 @@ static void all_frames(const struct keyer *k, const struct judged_stack *s,
 }
 
 /* For a stack without a frame of the app that counts: adds to the levels the app's type for which a
- * generic function of a library was made. Of the frames that rules skip, the nearest one with such
- * a type is used. False: out of memory. */
+ * generic function of a library was made. Of the frames that rules skip, the innermost one with
+ * such a type is used, unless a frame with PLACE_CUT is further inside. False: out of memory. */
 static bool add_made_for(struct keyer *k, const struct judged_stack *s,
                          struct level levels[KEY_LEVELS]) {
     const struct judged_frame *f = NULL;

@@ -7,7 +7,8 @@
 #include "base/hash.h"
 #include "classify/keys/keyer_private.h"
 
-/* Number of relevant frames in a key of level 1; a key of level 2 has twice as many. */
+/* Number of relevant frames in a key of level 1, unless key_options.wanted says another; a key of
+ * level 2 then has twice as many. */
 enum { WANTED_DEFAULT = 2 };
 
 enum st keyer_new(struct keyer **out, const struct key_options *o, struct err *e) {
@@ -97,7 +98,7 @@ static bool is_same_key(const struct key *a, const struct key *b) {
 }
 
 /* Sets was[] to the ids of the keys that the stack had when less was known about it; 0 means that
- * such a key equals the present one. */
+ * such a key equals the present one, or has no frames. ST_ERR: out of memory. */
 static enum st find_ids(struct keyer *k, const struct dump *d, const struct dump_stack *stack,
                         const struct stall_key *now, uint64_t was[KEY_LEVELS + 1], struct err *e) {
     struct judged_stack judged;
@@ -179,8 +180,9 @@ static bool was_captured_late(const struct dump *d) {
     return !d->stall.fatal && d->stall.duration_ms >= 0 && d->stall.at_ms > d->stall.duration_ms;
 }
 
-/* Finds out whether the main thread was at work although its stack shows its loop. It was if it ran
- * for a while, or if it was running when its stack was captured during the stall. */
+/* Sets k->loop_ran: the main thread was at work although its stack shows its loop. It was if it ran
+ * for CPU_WAITS of the stall or more, or if it was running when its stack, which shows the loop,
+ * was captured during the stall. ST_ERR: out of memory. */
 static enum st judge_loop(struct keyer *k, const struct dump *d, const struct dump_thread *main,
                           struct err *e) {
     struct judged_stack captured;
@@ -295,8 +297,8 @@ uint64_t key_number(char level, const char *text, size_t len) {
 }
 
 uint64_t key_number_of(char level, uint64_t text_hash) {
-    /* The level is hashed together with the hash of the text, so that equal texts of two levels
-     * have different ids. */
+    /* The level is hashed together with the hash of the text, so that the ids of equal texts of two
+     * levels are equal only by chance. */
     uint64_t parts = text_hash ^ (uint64_t)(unsigned char)level;
     uint8_t bytes[8];
     for (int i = 0; i < 8; i++) {

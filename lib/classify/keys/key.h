@@ -14,23 +14,25 @@
 
 enum {
     KEY_LEVELS = 2,
-    KEY_FRAMES_MAX = 16, /* maximum number of frames of one key: four relevant ones, prefixes, and
-                            the nearest frame of the app */
-    KEY_FUNCTION_MAX =
-        512, /* bytes of a function in a key; a longer one ends in "…" and a hash of the whole */
-    KEY_OTHERS_MAX = 3,    /* maximum number of samples that a key keeps beside its stack */
-    KEY_WANTED_MAX = 8,    /* maximum number of relevant frames of a level */
-    KEY_REASON_SIZE = 320, /* bytes of a cause's reason with its NUL; a longer one ends in "…" */
-    KEY_ID_SIZE = 13       /* 12 hex digits and a NUL */
+    KEY_FRAMES_MAX = 16,    /* maximum number of frames of one key: up to KEY_WANTED_MAX relevant
+                               ones, prefixes, the nearest frame of the app, and names */
+    KEY_FUNCTION_MAX = 512, /* maximum bytes of a function in a key; a longer one ends in "…" and a
+                               hash of the whole */
+    KEY_OTHERS_MAX = 3,     /* maximum number of samples that a key keeps beside its stack */
+    KEY_WANTED_MAX = 8,     /* maximum number of relevant frames of a level */
+    KEY_REASON_SIZE = 320,  /* bytes of a cause's reason with its NUL; a longer one ends in "…" */
+    KEY_ID_SIZE = 13        /* 12 hex digits and a NUL */
 };
 
-/* The facts about a frame as keys need them: made once per distinct (image, function), and owned
- * by the keyer. */
+/* The facts about a frame as keys need them: made once for each distinct frame of the dumps and, if
+ * by_caller, once more for each distinct pair of callers; owned by the keyer. Several infos may
+ * have one image and one function; they have the same `canonical`. */
 struct frame_info {
-    /* Image in keys: "app", the vendor, the normalised image name, or the image id of an
-     * unresolved frame. */
+    /* Image in keys: the image id of an unresolved frame, if it is known; else "app", the vendor,
+     * the framework that a rule names, or, if there is none of these, image_name. */
     const char *image;
-    const char *function;   /* normalised; "+0x1a2b", its offset in the image, if unresolved */
+    const char *function;   /* normalised; "+0x1a2b", its offset in the image, if unresolved; "" =
+                               a whole library */
     const char *qualified;  /* function with its module, where that is known; else NULL */
     const char *image_name; /* normalised image name, for people; "?" = no image */
     bool in_app, resolved;
@@ -54,7 +56,8 @@ struct frame_info {
     unsigned confidence; /* confidence of the cause, in permille; 0 = no cause */
     const char *reason;  /* text of the cause; "" = no cause */
     const char *vendor;  /* with SIDE_VENDOR: name of the vendor; else NULL */
-    /* Public name of the framework; "" = runtime code, which is no framework. */
+    /* Public name of the framework; "" = runtime code, which is no framework, or code without a
+     * rule, a vendor and an image name. */
     const char *framework;
     /* The app's type for which a library's generic function in the app was made, as in the dump;
      * else NULL. */
@@ -72,8 +75,9 @@ struct frame_info {
 
 struct key_frame {
     const struct frame_info *info;
-    const struct frame_info *call; /* for a framework: its frame that the app called, for people;
-                                      NULL = info is a function */
+    const struct frame_info *call; /* if info is a whole library: the frame of it that stands for
+                                      the library, for people; NULL = info is no library, or is
+                                      that of an idle stack's innermost frame */
     /* Source file in this dump, borrowed from it; NULL = unknown. It is no part of the key. */
     const char *file;
     uint32_t line;
@@ -108,13 +112,13 @@ struct lock_holder {
     const struct dump_thread *waiter;
     /* With HOLDER_INFERRED: the holder, borrowed from the dump. */
     const struct dump_thread *inferred;
-    /* Number of the dump's threads that wait for the holder, directly or through others; 0 =
-     * unknown. */
+    /* Number of the dump's threads that wait for the holder, directly or through others; always 1
+     * with HOLDER_INFERRED; 0 = unknown. */
     uint64_t waiters;
     struct key key; /* key of the holder, see lock_holder.h */
 };
 
-/* A sample that differs from the classified stack behind the frames that make up the key. */
+/* A sample that differs from the classified stack in the frame next to the shared outer frames. */
 struct key_other {
     const struct dump_stack *stack; /* borrowed from the dump */
     /* Number of the outermost frames that are the same, with all functions inlined there, as frames
@@ -126,11 +130,13 @@ struct stall_key {
     enum key_status status;
     /* The keys of both levels, with fewer and with more frames; their kind is key_options.kind. */
     struct key level[KEY_LEVELS];
-    /* Outermost frame of the app, which identifies the user's action; may be empty. */
+    /* Name of the slow action, or the outermost frame of the app, which identifies the user's
+     * action; may be empty. */
     struct key action;
     /* A frame of level 1 has no name, so that the key will change once symbols are known. */
     bool unresolved;
-    const struct dump_stack *stack; /* the classified stack, borrowed from the dump */
+    const struct dump_stack *stack; /* the classified stack, borrowed from the dump; NULL with
+                                       KEY_NO_STACK */
     /* The samples that show which of the stack's frames the samples of a busy thread share; none if
      * the key is that of the stack alone. */
     struct key_other others[KEY_OTHERS_MAX];
@@ -142,7 +148,7 @@ struct stall_key {
     char reason[KEY_REASON_SIZE]; /* of the cause, as text; "" = none */
     struct lock_holder holder;
     /* Numbers of the ids that level 1, level 2 and the action have if less is known about the
-     * stack; 0 = the id is the same. */
+     * stack; 0 = the id is the same, that key has no frames, or key_options.aliases is false. */
     uint64_t was[KEY_WAYS][KEY_LEVELS + 1];
 };
 
@@ -161,7 +167,7 @@ struct key_options {
     unsigned wanted[KEY_LEVELS];
     /* The kind of the keys, if there are rules. */
     enum key_kind kind;
-    bool inlines; /* inlined functions count as frames */
+    bool inlines; /* inlined functions count as frames, if there are rules */
     bool aliases; /* stall_key.was is filled in */
 };
 
@@ -169,7 +175,7 @@ struct key_options {
  * thread safe: each thread has its own. */
 struct keyer;
 
-/* Makes a keyer; the options are copied. */
+/* Makes a keyer, which the caller frees; the options are copied. ST_ERR: out of memory. */
 enum st keyer_new(struct keyer **out, const struct key_options *o, struct err *e) BASE_MUST_USE;
 /* Frees a keyer, which may be NULL, and all of its frame infos. */
 void keyer_free(struct keyer *k);
@@ -181,8 +187,8 @@ enum { KEYER_FUNCTIONS_MAX = 1 << 16 };
 enum st keyer_renew(struct keyer **k, struct keyer **retired, struct err *e) BASE_MUST_USE;
 
 /* Makes the keys of a dump, and finds its cause and the share of the samples that show its key.
- * A dump without locations is keyed by its own names, and by (image id, offset) where it has
- * none. ST_ERR: out of memory. */
+ * A dump without locations is keyed by its own names, and a frame without a name by (image id,
+ * offset). ST_ERR: out of memory. */
 enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out,
                   struct err *e) BASE_MUST_USE;
 
@@ -197,8 +203,8 @@ void key_text(const struct key *key, struct strbuf *out);
 /* Appends one frame of a key's text. */
 void key_text_add(struct strbuf *out, const char *image, const char *function);
 /* Writes the short id of a key's text at a level ('1', '2', or 'a' for the action): the upper 48
- * bits of a SipHash over the text's SipHash and the level, so that equal texts of two levels
- * have different ids. */
+ * bits of a SipHash over (the text's SipHash xor the level), so that the ids of equal texts of two
+ * levels are equal only by chance. */
 void key_id(char level, const char *text, size_t len, char out[KEY_ID_SIZE]);
 /* key_number returns the id of a key's text as a number, key_number_of that of a text whose
  * hash_bytes is known; key_number_text writes the digits of such a number. */

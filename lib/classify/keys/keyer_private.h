@@ -18,8 +18,8 @@ struct judged_stack {
     const struct dump_stack *stack;
     size_t first,
         count; /* position and number of the stack's frames in keyer.frames, innermost first */
-    /* Frames from this index on belong to the loop, or to the thread's first function, and are
-     * ignored. */
+    /* Frames from this index on belong to the loop, or to the thread's first function, and make up
+     * no key if others are relevant; count = there are no such frames. */
     size_t cut;
     /* Frames below this index are not shared by the samples, and are no part of the key. */
     size_t inner;
@@ -37,7 +37,8 @@ struct judged_stack {
         *worker; /* the thread of the stack, in a dump about threads that worked; else NULL */
 };
 
-/* A candidate for which samples vote: a key of level 1. */
+/* A candidate for which samples vote: a key of level 1, or, with KEY_OF_FRAMES, the innermost
+ * relevant function. */
 struct ballot {
     /* epoch: number of the dump to which the votes belong; votes for an earlier dump are void. */
     uint64_t epoch, votes, newest;
@@ -52,14 +53,14 @@ struct keyer {
     VEC(struct dump_vote) votes;      /* the current dump's votes */
     VEC(struct judged_stack) samples; /* stacks of `votes`, in the same order */
     uint64_t epoch;       /* number of the current dump, which voids the votes of earlier ones */
-    struct map ballot_of; /* key of level 1, as indexes of frame infos -> index in ballots */
+    struct map ballot_of; /* candidate, as indexes of canonical infos -> index in ballots */
     VEC(struct ballot) ballots;
     /* Share of the stall, in permille, that the main thread was on a processor, or, if
      * about_threads, the thread of the stack that was judged last; perhaps only an upper bound,
      * from the whole process; -1 = unknown. */
     int64_t cpu_permille;
-    /* Share of the stall, in permille, for which the main thread was on a processor. An upper bound
-     * from the whole process is used only if it is below CPU_WAITS. -1 = unknown. */
+    /* Share of the stall, in permille, for which the main thread was on a processor; the result of
+     * judged_own_cpu. -1 = unknown. */
     int64_t ran_permille;
     bool about_threads; /* the dump is about threads that worked, see dump_votes */
     /* The dump is about a loop that did not proceed: its kind is neither cpu nor slow-action. */
@@ -68,7 +69,7 @@ struct keyer {
     const struct frame_info *action; /* name of the current dump's slow action; NULL = none */
     /* Thread that used the processor but has no stack in the dump; NULL = none. */
     const struct frame_info *culprit;
-    bool sampled; /* the dump has samples of the stall */
+    bool sampled; /* the dump has samples of the stall, or about_threads is true */
     /* The dump has no samples and was captured after the stall's end, so that the thread's
      * processor time is no evidence about its stack. */
     bool came_late;
@@ -80,7 +81,7 @@ struct keyer {
 };
 
 /* Share of a stall on a processor, in permille: from CPU_COMPUTES on the thread worked, below
- * CPU_WAITS it waited; below CPU_HARDLY, more probably so. */
+ * CPU_WAITS it waited; below CPU_HARDLY, it more probably waited than worked. */
 enum { CPU_COMPUTES = 600, CPU_HARDLY = 200, CPU_WAITS = 100 };
 
 static inline bool judged_is(const char *s, const char *what) {
@@ -92,8 +93,9 @@ static inline bool judged_is(const char *s, const char *what) {
  * counts from the stall's start. */
 int64_t judged_cpu(const struct dump *d, const struct dump_thread *main);
 /* Returns the share of the stall, in permille, for which the main thread alone was on a processor.
- * If only the share of the process is known, the result is -1 (unknown), unless the process used so
- * little that the thread must have waited. */
+ * If the share of the whole process is smaller, it is returned instead. If only the share of the
+ * process is known, it is returned if it is below CPU_WAITS, so that the thread must have waited;
+ * else the result is -1. -1 = unknown. */
 int64_t judged_own_cpu(const struct dump *d, const struct dump_thread *main);
 
 /* stack_scan.c. Sets s->cut to the index where the loop, or the thread's first function, begins. */
@@ -169,10 +171,10 @@ void choose_again(struct keyer *k, struct judged_stack *chosen);
 bool whole_frames(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                   size_t functions, size_t *whole) BASE_MUST_USE;
 
-/* shared_frames.c. In a stall whose thread ran, of whose samples most have one outermost function
- * of the app: chooses among these samples, and, if they have several keys, makes the frames that
- * they share with the chosen stack the only ones that the key is made of; these samples then vote
- * for it, and out->others is set. ST_ERR: out of memory. */
+/* shared_frames.c. In a stall whose thread ran, and of whose samples at least half have one
+ * outermost function of the app: chooses among these samples, and, if they have several keys, makes
+ * the frames that they share with the chosen stack the only ones that the key is made of; these
+ * samples then vote for it, and out->others is set. ST_ERR: out of memory. */
 enum st share_frames(struct keyer *k, const struct dump *d, struct judged_stack *chosen,
                      struct stall_key *out, struct err *e) BASE_MUST_USE;
 /* Does the same for the key that a stack had when less was known about it, with the samples of

@@ -1,6 +1,7 @@
 /* Finds the thread that holds the lock that a stall waits for: the last thread of the chain of
- * waits that begins with the stalled thread. If the dump names no owner, the holder is guessed from
- * the frames of all threads (cause_waits.c), or unknown. */
+ * waits that begins with the stalled thread, or, in a deadlock, a thread of the cycle. If the dump
+ * names no owner, the holder is guessed from the frames of all threads (cause_waits.c), or unknown.
+ */
 #include "classify/keys/lock_holder.h"
 
 #include "classify/keys/keyer_private.h"

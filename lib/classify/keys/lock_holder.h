@@ -51,10 +51,12 @@ void holder_chain_from(const struct dump *d, const struct dump_thread *waiter,
 /* Appends the name of a thread in the form that keys of holders have: "main", or its name with '*'
  * for numbers; nothing for a thread without a name. */
 void holder_add_thread(struct strbuf *out, const struct dump_thread *t);
-/* Appends the lock for which a thread waits: "mutex", or "mutex in libfoo.so". */
+/* Appends the lock for which a thread waits: "mutex", or "mutex in libfoo.so" if the lock lies in
+ * an image; "its end" stands for a wait for the end of a thread. */
 void holder_add_lock(struct strbuf *out, const struct dump *d, const struct dump_wait *wait);
 
-/* Sets out->holder of a dump whose cause is known. waiter: the thread that the dump is about, if it
+/* Sets out->holder of a dump whose cause is known; unless the cause is a lock or a deadlock, it is
+ * left as it is. waiter: the thread that the dump is about, if it
  * waited when its stack was captured; NULL = only its frames show the wait. guess: used if no chain
  * of waits names a holder. ST_ERR: out of memory. */
 enum st find_holder(struct keyer *k, const struct dump *d, const struct dump_thread *waiter,

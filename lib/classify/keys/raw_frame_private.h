@@ -9,7 +9,8 @@
 struct raw_frame {
     /* Facts about the frame's image; NULL: the frame is in none of the dump's images. */
     const struct image_facts *facts;
-    const char *image; /* name of the image; NULL = none */
+    const char *image; /* name of the image, or of the source file of code in no image; NULL =
+                          unknown */
     const struct image_id *id;
     enum rule_side side;
     enum rule_os os;

@@ -3,7 +3,8 @@
  * are names the stall, whichever helper was sampled most. */
 #include "classify/keys/keyer_private.h"
 
-/* Does the stack take part in the choice? Stacks that show only the loop do not. */
+/* Does the stack take part in the choice? Stacks without a ballot, and those that show only the
+ * loop, do not. */
 static bool takes_part(const struct judged_stack *s) {
     return s->ballot != SIZE_MAX && !s->idle;
 }
@@ -81,9 +82,9 @@ static size_t same_outer(const struct keyer *k, const struct judged_stack *a,
     return n;
 }
 
-/* Makes the outer n frames of a stack the only ones that its key is made of, if one of them is a
- * frame of the app that counts. A nameless frame of the app behind them may be of one function in
- * all samples, so that nothing is decided. Are they? */
+/* Makes the outer n frames of a stack the only ones that its key is made of. False: nothing was
+ * changed, because none of them is a frame of the app that counts, or because the next frame
+ * further in is a nameless one of the app, which may be of one function in all samples. */
 static bool key_outer(const struct keyer *k, struct judged_stack *s, size_t n) {
     const struct frame_info *next = n < s->count ? judged_at(k, s, s->count - 1 - n)->info : NULL;
     if (next && next->in_app && !next->resolved) {
@@ -98,15 +99,14 @@ static bool key_outer(const struct keyer *k, struct judged_stack *s, size_t n) {
     return false;
 }
 
-/* Does the sample vote for another key than the chosen one? A stack of unknown count was kept
- * because its sample did. */
+/* Does the sample vote for another key than the chosen one? A sample of 0 votes, as exemplar_join
+ * writes, counts as one that does, because only such samples are kept. */
 static bool votes_otherwise(const struct judged_stack *s, const struct judged_stack *chosen) {
     return takes_part(s) && s->stack != chosen->stack &&
            (s->ballot != chosen->ballot || s->votes == 0);
 }
 
-/* Is the function that frame n, counted from the outside, has in this stack that of a stack which
- * is kept already? */
+/* Does a kept stack have the same n + 1 outermost functions as this stack? */
 static bool other_is_kept(const struct keyer *k, const struct judged_stack *s,
                           const struct judged_stack *const *kept, size_t count, size_t n) {
     for (size_t i = 0; i < count; i++) {
@@ -117,8 +117,9 @@ static bool other_is_kept(const struct keyer *k, const struct judged_stack *s,
     return false;
 }
 
-/* Notes up to KEY_OTHERS_MAX samples that differ from the chosen stack behind the outer n frames,
- * each by another function. ST_ERR: out of memory. */
+/* Sets out->others to up to KEY_OTHERS_MAX samples of other keys that have exactly the outer n
+ * functions in common with the chosen stack, each with another next function. ST_ERR: out of
+ * memory. */
 static enum st note_others(struct keyer *k, const struct dump *d, const struct judged_stack *chosen,
                            size_t n, struct stall_key *out, struct err *e) {
     const struct judged_stack *kept[KEY_OTHERS_MAX];

@@ -15,8 +15,8 @@ static bool judged_push(struct keyer *k, struct frame_info *info, const struct d
     return info && (info->hidden || VEC_PUSH(&k->frames, (struct judged_frame){info, line}));
 }
 
-/* Appends frame i of a stack to k->frames and, if the options count inlined functions, the
- * functions inlined there. False: out of memory. */
+/* Appends to k->frames, if the options count inlined functions, those inlined in frame i of a
+ * stack, then the frame itself; what rules hide is left out. False: out of memory. */
 static bool push_frame(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                        size_t i) {
     const struct dump_location *l = location_of(d, s, i);
@@ -54,9 +54,9 @@ bool whole_frames(struct keyer *k, const struct dump *d, const struct dump_stack
     return ok;
 }
 
-/* Returns the caller of frame i, for rules. If the next frame outwards is a nameless one of a
- * library, that is the nearest named frame of the library, if there is one. NULL: there is no next
- * frame. */
+/* Returns the caller of frame i, for rules: the next frame outwards. If that is a nameless one
+ * outside of the app, and a named one follows with only frames of the same image between them, the
+ * named one is returned. NULL: there is no next frame. */
 static const struct frame_info *caller_of(const struct keyer *k, const struct judged_stack *s,
                                           size_t i) {
     const struct frame_info *next = i + 1 < s->count ? judged_at(k, s, i + 1)->info : NULL;
@@ -150,7 +150,9 @@ static size_t find_ballot(struct keyer *k, const struct frame_info *const *infos
     return entry->value;
 }
 
-/* Sets the ballot of a sample: its key of level 1, or its innermost relevant function. */
+/* Sets the ballot of a sample: that of its key of level 1, or, with KEY_OF_FRAMES, of its innermost
+ * relevant function; SIZE_MAX if there is none, if the stack is idle, or without rules. ST_ERR: out
+ * of memory. */
 static enum st cast_vote(struct keyer *k, struct judged_stack *s, struct err *e) {
     const struct frame_info *infos[KEY_FRAMES_MAX] = {s->top};
     struct key keys[KEY_LEVELS], action;
@@ -173,8 +175,8 @@ static enum st cast_vote(struct keyer *k, struct judged_stack *s, struct err *e)
     return count && s->ballot == SIZE_MAX ? err_nomem(e) : ST_OK;
 }
 
-/* Judges one stack that votes. A thread that worked does not vote with a stack that shows only
- * the wait for work. */
+/* Judges one stack that votes. In a dump about threads that worked, a stack of weight 0 is not
+ * judged, and has no ballot. ST_ERR: out of memory. */
 static enum st judge_vote(struct keyer *k, const struct dump *d, const struct dump_vote *vote,
                           struct judged_stack *s, struct err *e) {
     if (k->about_threads && vote->weight == 0) {
@@ -313,7 +315,8 @@ void choose_again(struct keyer *k, struct judged_stack *chosen) {
 }
 
 /* Returns the stack of the thread that worked most, for a dump in which all threads that worked
- * were captured while they waited for work. NULL: the dump is not about threads that worked. */
+ * were captured while they waited for work. NULL: the dump is not about threads that worked, or no
+ * stack has a vote. */
 static const struct judged_stack *elect_worker(const struct keyer *k) {
     const struct judged_stack *best = NULL;
     for (size_t i = 0; k->about_threads && i < k->samples.len; i++) {

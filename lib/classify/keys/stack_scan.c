@@ -35,8 +35,8 @@ static size_t loop_start(const struct keyer *k, const struct judged_stack *s, si
     return start;
 }
 
-/* Can a loop that ran this frame's caller be in this nameless code? It is code of the system, but
- * not of a runtime. */
+/* May this frame be that of a loop without a name? It may if it is nameless code of the system, of
+ * a framework or of an image that has a loop. */
 static bool may_be_loop(const struct frame_info *info) {
     return !info->resolved && info->side == SIDE_SYSTEM && (info->framework[0] || info->loop_image);
 }
@@ -97,8 +97,9 @@ static bool is_no_evidence(const struct frame_info *info) {
            (!info->framework[0] || info->loop_image);
 }
 
-/* Is the frame work that the loop itself does between two waits: a function of the loop's image
- * that calls no callback, or a system call that does not wait? Such work counts as idle only in a
+/* Is frame i work that the loop itself does between two waits: a function of an image with a loop
+ * that is innermost or no callout, or innermost runtime code, such as a system call, that does not
+ * wait? Such work counts as idle only in a
  * dump that was captured after the end of its stall. */
 static bool is_loop_work(const struct frame_info *info, size_t i) {
     bool own = info->loop_image && (!info->callout || i == 0);
@@ -203,9 +204,9 @@ static bool may_wait(const struct keyer *k, const struct judged_stack *s) {
 }
 
 /* Do known facts contradict the cause of the frame? A thread that computes or draws runs, and a
- * thread that waits does not. A frame outside of a callout is no evidence of a wait, or of drawing,
- * inside of the callout. told: the frame whose cause the inner frames gave; NULL = there is
- * none. */
+ * thread that waits does not; CAUSE_COMPUTE is refuted, too, if the processor time is unknown. A
+ * frame outside of a callout is no evidence of a wait, or of drawing, inside of the callout. told:
+ * the frame whose cause the inner frames gave; NULL = there is none. */
 static bool is_refuted(const struct keyer *k, const struct judged_stack *s,
                        const struct frame_info *info, const struct frame_info *told,
                        bool called_out) {

@@ -20,7 +20,7 @@ struct where_field {
     const char *name;
     enum field_type type;
     size_t offset; /* offset in struct dump of the member: a const char *, an int64_t (-1 = absent)
-                      or a bool */
+                      or a bool; SIZE_MAX: context_field or OF_KEY; BUCKET_OFFSET: OF_BUCKET */
 };
 
 #define TEXT(name)                                                                                 \
@@ -186,8 +186,8 @@ static bool has_regex(const struct term *t) {
     return t->op == OP_FOUND || t->op == OP_NOT_FOUND;
 }
 
-/* Sets *out to the field's text, borrowed from the dump or written to buf. ST_NONE: the dump
- * does not have the field. */
+/* Sets *out to the field's text, which is borrowed from the dump or the key, static, or written to
+ * buf. ST_NONE: the dump does not have the field. ST_ERR: out of memory. */
 static enum st value_of(const struct term *t, const struct dump *d, const struct stall_key *key,
                         char buf[VALUE_SIZE], const char **out, struct err *e) {
     const struct where_field *f = t->field;
@@ -281,7 +281,7 @@ bool where_asks_for(const struct where *w, const char *field, const char *value)
 }
 
 /* Compares two texts in natural order. ST_NONE: they have no order, because they differ before
- * their first digit. */
+ * their first digit, and neither is the beginning of the other. */
 static enum st where_compare(const char *a, const char *b, int *order) {
     size_t i = 0;
     while (a[i] && a[i] == b[i] && !(a[i] >= '0' && a[i] <= '9')) {

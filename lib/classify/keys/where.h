@@ -8,7 +8,8 @@
  *
  *   = !=     the text is equal, is not; `field=` holds if the dump lacks the field
  *   < <= > >= the natural order of version_compare. The text before the first digit
- *          must be equal: "macOS 15" is neither below nor above "iOS 18"
+ *          must be equal: "macOS 15" is neither below nor above "iOS 18"; a text without
+ *          digits also has an order to a longer one that begins with it
  *   ~ !~     an extended regular expression (POSIX) is found in the text, is not; of what
  *          takes too long (regex_search) neither holds
  *
@@ -33,7 +34,7 @@ enum st where_new(struct where **out, struct err *e) BASE_MUST_USE;
 /* Frees a filter, which may be NULL. */
 void where_free(struct where *w);
 /* Adds the terms of a text, which must hold, too. On ST_ERR *at is the byte of the text at which
- * the mistake is (ERR_USAGE), and the filter can only be freed. */
+ * the mistake is (ERR_USAGE), or at which memory ran out, and the filter can only be freed. */
 enum st where_add(struct where *w, const char *text, size_t *at, struct err *e) BASE_MUST_USE;
 enum { WHERE_SEEN_TERMS = 64 };
 /* The terms, among the first WHERE_SEEN_TERMS, whose fields at least one input has.

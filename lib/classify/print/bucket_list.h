@@ -11,8 +11,7 @@ struct bucket_summary {
     const char *title; /* key as people read it, innermost frame first */
     enum rule_cause cause;
     uint64_t dumps, ms;      /* ms: stalled time, each stall up to the cap */
-    const uint64_t *aliases; /* ids that the bucket had when less was known about its frames, see
-                                enum key_way */
+    const uint64_t *aliases; /* earlier ids of the bucket, see struct bucket */
     size_t alias_count;
 };
 /* A callback that takes one bucket; ST_ERR ends the list. */

@@ -27,8 +27,8 @@ struct bucket_note {
  * valid until the next call. */
 typedef bool (*bucket_note_of)(void *ctx, const char *id, struct bucket_note *out);
 
-/* Appends the note as text: "back again in 5.6 (fixed in 5.4), seen since 2026-11-10 in 5.1,
- * last 2026-11-18 in 5.6; owner payments; …". */
+/* Appends the note as text: "back again in 5.6, marked as fixed in 5.4; seen since 2026-11-10
+ * in 5.1, last 2026-11-18 in 5.6; owner payments; …". */
 void bucket_note_add(struct strbuf *b, const struct bucket_note *n);
 /* Writes the note as the member "history" of an object. */
 void bucket_note_json(struct jsonw *w, const struct bucket_note *n);

@@ -2,11 +2,11 @@
  * each.
  *
  *      2  pthread_mutex_lock  libsystem_pthread.dylib
- *             skip      darwin.rules:51   * in libsystem_pthread.dylib
- *             lock 90%  darwin.rules:49   pthread_mutex_lock: waits for a mutex
+ *            skip        darwin.rules:51      * in libsystem_pthread.dylib
+ *            lock 90%    darwin.rules:49      pthread_mutex_lock: waits for a mutex
  *      3  -[Cart total]  Shop
- *             app       the dump says so
- *             key       level 1, level 2 */
+ *            in app      as the dump says of its image
+ *            key         level 1, level 2 */
 #include "classify/print/explain.h"
 
 #include <inttypes.h>

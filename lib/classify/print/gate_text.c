@@ -115,7 +115,7 @@ void gate_add_measure(struct strbuf *b, const struct gate *g, const struct gate_
     }
 }
 
-/* Appends the systems or devices with which the bucket came, after a comma: "iOS 18". */
+/* Appends the systems or devices with which the bucket came, with commas between them: "iOS 18". */
 static void add_platforms(struct strbuf *b, const struct gate *g, const struct gate_row *row) {
     const struct facet *facet = &row->bucket->tally->facets[row->facet];
     const char *last = NULL;
@@ -242,7 +242,8 @@ static void add_gate_unexposed(struct strbuf *b, const struct gate *g) {
     }
 }
 
-/* Appends what was set apart in a run, with `which` behind it; nothing if nothing was. */
+/* Appends `which` and, after a space, what was set apart in a run, without duplicates and dumps
+ * left out; "none" if nothing was. */
 static void add_apart_of(struct strbuf *b, const struct gate *g, size_t run, const char *which) {
     uint64_t counts[APART_COUNT];
     struct strbuf text = {0};

@@ -16,7 +16,8 @@ extern const char *const gate_measure_names[GATE_MEASURES];
 double gate_rate(const struct gate *g, const struct gate_row *row, size_t run, size_t m);
 const char *gate_unit_text(const struct gate *g, size_t m);
 /* Returns the words before a ratio that say what the ratio compares, if the numbers are not rates:
- * users are counted, but compared relative to the exposure. */
+ * users are counted, but compared relative to the exposure, or, if that is unknown, to all users.
+ */
 const char *gate_ratio_unit(const struct gate *g, size_t m);
 /* Returns the word for the run's verdict: "passed", "failed", "inconclusive". */
 const char *gate_outcome(const struct gate *g);
@@ -35,8 +36,8 @@ void gate_add_number(struct strbuf *b, double v);
 /* Appends a row's measure in a run, in the unit of the report; users are whole numbers. */
 void gate_add_rate(struct strbuf *b, const struct gate *g, const struct gate_row *row, size_t run,
                    size_t m);
-/* Appends a row's measure in both runs, with the ratio: "1.20 → 1.44 in 1,000 hours, × 1.20
- * (0.90 to 1.60)". */
+/* Appends a row's measure in both runs, with the ratio if it could be compared: "1.20 → 1.44 in
+ * 1,000 hours, × 1.20 (0.90 to 1.60)". */
 void gate_add_measure(struct strbuf *b, const struct gate *g, const struct gate_row *row, size_t m);
 /* Appends the remark on a row that reports mention, "new with iOS 18, …"; nothing for a row that
  * regressed. */

@@ -38,8 +38,8 @@ void holder_add_totals(struct strbuf *b, const struct triage *t);
 /* Appends the waits whose holder is unknown: "holder unknown: 5.7s in 2 dumps, which do not tell
  * whose the lock is, or what that thread does"; nothing if all holders are known. */
 void holder_add_unknown(struct strbuf *b, const struct triage *t);
-/* Appends the action that accounts for most of the time: "while -[Cart checkout] (61.6%)"; nothing
- * if no action is known. */
+/* Appends the action that accounts for most of the time: "while -[Cart checkout] (61.6%)", without
+ * the share if it accounts for all of it; nothing if no action is known. */
 void holder_add_action(struct strbuf *b, const struct triage *t, const struct bucket *holder);
 
 #endif

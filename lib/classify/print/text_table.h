@@ -10,9 +10,9 @@
 #define TABLE_PLAIN "\x1b[0m"
 
 enum {
+    /* The widths of columns, in character cells, with the space before them: */
     TABLE_SHARE_COLUMNS = 6,
-    TABLE_STALLED_COLUMNS =
-        9, /* widths of columns in character cells, with the space before them */
+    TABLE_STALLED_COLUMNS = 9,
     TABLE_COUNT_COLUMNS = 8,
     TABLE_USERS_COLUMNS = 7,
     TABLE_DETAIL_INDENT = 7, /* columns in front of the lines below a row */
@@ -27,8 +27,8 @@ struct text_table {
     size_t column;      /* current column of the line that is being printed */
 };
 
-/* Returns the colour of a cause, by its kind: the thread waits for others, waits for devices, runs,
- * or blocks itself. */
+/* Returns the colour of a cause, by its kind: the thread waits for threads; it waits for a device,
+ * a process or input; it runs; it sleeps or gets no processor; none of these. */
 const char *table_colour_of(enum rule_cause cause);
 /* Writes an escape sequence if the table has colours. */
 void table_style(struct text_table *tb, const char *code);
@@ -39,8 +39,8 @@ void table_spaces(struct text_table *tb, size_t n);
 void table_right(struct text_table *tb, const char *s, size_t width);
 void table_left(struct text_table *tb, const char *s, size_t width);
 void table_end_line(struct text_table *tb);
-/* Prints tb->text from the current column on, wrapped to the table's width; later lines begin
- * two columns further in. */
+/* Prints tb->text from the current column on, wrapped to the table's width, and ends the last line;
+ * later lines begin two columns further in. */
 void table_wrap(struct text_table *tb);
 /* Returns the columns of a bar; 0 in a table without bars. */
 size_t table_bar_columns(const struct text_table *tb);

@@ -120,7 +120,7 @@ static void triage_json_put_frame(struct jsonw *w, const struct bucket_frame *f)
     jsonw_end_object(w);
 }
 
-/* Writes the ids that the bucket had when less was known about its frames, see enum key_way. */
+/* Writes the earlier ids of the bucket, see struct bucket; nothing if there are none. */
 static void triage_json_put_aliases(struct jsonw *w, const struct bucket *b) {
     if (!b->aliases.len) {
         return;

@@ -1,5 +1,5 @@
-/* Prints the table that people read: buckets by stalled time, each with a bar, its cause, its
- * key, its place, and what led to it.
+/* Prints the table that people read: buckets by stalled time, or by stalls if the triage ranks by
+ * these, each with a bar, its cause, its key, its place, and what led to it.
  *
  *      share           stalled  stalls   users    p50    p95  cause    bucket
  *      41.9% ████████▌   36.1s       3      12  12.0s  30.0s  lock     1f3a52c09b7e

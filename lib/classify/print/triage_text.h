@@ -20,7 +20,9 @@ void text_add_length_unknown(struct strbuf *b, uint64_t stalls);
 /* Appends text that came from a file: control characters, overrides of writing direction and
  * broken UTF-8 become '?', since they must not reach a terminal. */
 void text_add_clean(struct strbuf *b, const char *s);
-/* Appends a frame: "draw (libUI.so)", "draw" if it is of the app, "Shop+0x1a2b" without a name. */
+/* Appends a frame: "draw (libUI.so)", "draw" if it is of the app or of no image, "Shop+0x1a2b" if
+ * it has no name; of a library the function that was called, or, if that is unknown, the library's
+ * name. */
 void text_add_frame(struct strbuf *b, const struct bucket_frame *f);
 /* Appends the totals: "19 stalls in 20 dumps, 1m26s stalled, length unknown: 2, 12 users, 3
  * buckets"; estimated users with their standard error. */
@@ -32,8 +34,8 @@ void text_add_threshold(struct strbuf *b, const struct triage *t);
 /* Appends the causes of all stalls by their time, or by their dumps if the triage ranks by
  * stalls: "lock 40%, disk 20%". */
 void text_add_causes(struct strbuf *b, const struct triage *t);
-/* Appends the IDLE_SHOWN innermost functions that have most time in idle and late dumps, each with
- * its time, and the number of the other functions. */
+/* Appends the IDLE_SHOWN innermost functions of idle and late dumps that rank first, each with its
+ * time, and the number of the other functions. */
 enum { IDLE_SHOWN = 5 };
 void text_add_idle(struct strbuf *b, const struct triage *t);
 /* Appends versions, systems and devices, after a comma if b holds something: "in 5.3–5.10, on iOS
@@ -48,13 +50,14 @@ void text_add_seen(struct strbuf *b, const struct tally *tally);
  * "other": "up to 12.3s more may be in other"; nothing if no time can be missing. */
 void text_add_error(struct strbuf *b, const struct triage *t, const struct bucket *bucket);
 /* Appends the source location of the innermost frame of the bucket that has a file, a frame of the
- * app before any other: "src/cart.c:95". False: no frame has a file. */
+ * app before any other, with the last two parts of the file's path: "src/cart.c:95". False: no
+ * frame has a file. */
 bool text_add_place(struct strbuf *b, const struct bucket *bucket);
 /* Returns the reason of the cause of the bucket's shown dump; "" if most of the bucket's time has
  * another cause. */
 const char *text_reason(const struct bucket *bucket);
-/* Appends the reason of the bucket. If the bucket has no stalls or no time, the text says why; it
- * also gives the number of stalls of unknown length. */
+/* Appends the reason of the bucket. If the bucket has no stalls or no time, the text says why;
+ * otherwise it gives the number of stalls of unknown length, if there are any. */
 void text_add_why(struct strbuf *b, const struct bucket *bucket);
 
 #endif

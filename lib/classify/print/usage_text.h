@@ -15,7 +15,7 @@ struct usage_row {
     const char *text; /* the value; "" = unknown */
     const struct usage_sums *sums;
     /* Exposure of the value. A cause and a kind have none of their own, so theirs is that of all
-     * stalls. */
+     * users. */
     uint64_t foreground_ms, sessions;
 };
 /* The rows of one facet. Zero-initialised = empty. */
@@ -33,12 +33,15 @@ bool usage_all_launches(const struct triage *t, struct histogram *all) BASE_MUST
 /* Returns the smallest duration of a launch that leaves a dump; 0 = unknown. */
 uint64_t usage_launch_threshold(const struct triage *t);
 
-/* Writes a rate, given in millionths, with three significant digits; from 100 on it is a whole
- * number: "0.00125", "12.3", "1,234". Returns out. */
+/* Writes a rate, given in millionths, rounded to three significant digits, of which zeros at the
+ * end are left out past the second digit after the point; from 100 on it is a whole number:
+ * "0.00125", "12.3", "1,234". Returns out. */
 const char *text_rate(uint64_t ppm, char out[NUMBER_SIZE]);
-/* Writes ms as hours: "0.4", "12.3", "1,234". Returns out. */
+/* Writes ms as hours, rounded to tenths, which are cut off from 100 on: "0.4", "12.3", "1,234".
+ * Returns out. */
 const char *text_hours(uint64_t ms, char out[NUMBER_SIZE]);
-/* Writes a percentile of launches: "2.3s", "<2.0s". Returns out. */
+/* Writes a percentile of launches: "2.3s", "<2.0s", "–" if it is below an unknown duration. Returns
+ * out. */
 const char *text_launch(struct usage_launch l, char out[NUMBER_SIZE]);
 
 /* A sentence about rates: `add` appends it; if nothing is known, it appends nothing. False: out of

@@ -25,7 +25,7 @@ enum rule_kind {
     RULE_CAUSE,
     RULE_FRAMEWORK, /* names an image's framework, or marks the image as runtime code */
     RULE_CALLOUT,   /* marks a function that calls code that was passed to it as a callback */
-    RULE_HIDE,      /* removes the recorder's own frames from all stacks */
+    RULE_HIDE,      /* removes frames from all stacks, such as the recorder's own */
     RULE_EXCLUSIVE, /* marks a function that waits for something that only one thread at a time can
                        hold */
     RULE_HOLDER,    /* marks a function that runs while its thread holds the lock of a database */
@@ -39,7 +39,7 @@ enum rule_kind {
 enum rule_place {
     PLACE_KEEP = 0, /* relevant; the default if no rule matches */
     PLACE_SKIP,     /* the frame is in no key */
-    PLACE_PREFIX,   /* part of the key, but not counted as one of its two or four frames */
+    PLACE_PREFIX,   /* part of the key, but not counted among key_options.wanted */
     PLACE_CUT       /* this frame and its callers are no evidence about the stall */
 };
 /* Returns the word for a place: "keep", "skip" … */
@@ -75,8 +75,8 @@ struct rule {
     enum rule_cause cause; /* cause that a RULE_CAUSE rule gives */
     unsigned confidence;   /* confidence of the cause, in permille */
     const char *reason;    /* reason of the cause as text; never NULL */
-    /* New name that a RULE_NORMALISE rule gives. The first * in it stands for the text that the
-     * pattern's * matched. */
+    /* New name that a RULE_NORMALISE rule gives. Each * in it stands for the text that the
+     * pattern's only * matched, or, if the pattern has none, for the whole name. */
     const char *replacement;
     /* With RULE_FRAMEWORK: public name of the framework; "" = runtime code, which is no framework.
      * With RULE_HOLDER: the database's framework. */
@@ -142,7 +142,7 @@ enum st rules_new(struct rules **out, struct err *e) BASE_MUST_USE;
 /* Frees a set, which may be NULL. */
 void rules_free(struct rules *r);
 /* Appends the rules of a text; `file` is its name in errors ("FILE:LINE: …") and is copied. On
- * ST_ERR (a malformed line, out of memory) the set can only be freed. */
+ * ST_ERR (a malformed line, a text of more than 4 MiB, out of memory) the set can only be freed. */
 enum st rules_add(struct rules *r, const char *file, const char *text, size_t len,
                   struct err *e) BASE_MUST_USE;
 /* Appends the rules of the built-in rule files. */
@@ -165,7 +165,8 @@ size_t rules_count(const struct rules *r);
 /* Returns rule i < rules_count in the order of loading. */
 const struct rule *rules_at(const struct rules *r, size_t i);
 /* Returns a hash that is equal for two sets of the same rules in the same order, whatever their
- * comments, reasons and file names. It changes with the name normaliser, too. */
+ * comments, reasons and file names. It changes with the name normaliser, with the meaning of rules
+ * and with the making of keys, too. */
 uint64_t rules_hash(const struct rules *r);
 
 #endif

@@ -9,8 +9,10 @@
 
 enum { WIDE_LITERALS = 3 }; /* fewer literal bytes make a pattern for any image match by chance */
 
-/* The maximum amount of work of all comparisons, where one comparison costs the bytes of one
- * pattern times those of the other. A file of short patterns reaches it after some seconds. */
+/* The maximum amount of work of all comparisons, where one comparison costs 16, plus the bytes of
+ * one function's pattern times those of the other's, plus 16 * (n + 1) * m for n and m images, and
+ * the same for callers and for frameworks. A
+ * file of short patterns reaches it after some seconds. */
 static const uint64_t work_max = UINT64_C(1) << 31;
 
 const char *rules_fault_text(enum rules_fault f) {
@@ -23,7 +25,7 @@ struct lint {
     rules_on_finding on_finding;
     void *ctx;
     struct strbuf text, name;
-    uint64_t work; /* amount of work done so far, at most work_max */
+    uint64_t work; /* amount of work done so far; above work_max nothing more is compared */
 };
 
 /* ---- does rule a match all that rule b matches? ---- */
@@ -42,7 +44,7 @@ static bool images_cover(const struct rule *a, const struct rule *b) {
     return a->image_count == 0 || b->image_count > 0;
 }
 
-/* Does one of the patterns in a match every name that any of those in b matches? An empty list
+/* Is there, for each pattern in b, one in a that matches every name that it matches? An empty list
  * matches every name. */
 static bool any_covers(const struct pattern *a, size_t a_count, const struct pattern *b,
                        size_t b_count) {

@@ -6,12 +6,12 @@
 
 enum rules_fault {
     FAULT_BAD,       /* the line is malformed: it has an unknown word, too many patterns … */
-    FAULT_DUPLICATE, /* an earlier rule decides the same for the same frames */
+    FAULT_DUPLICATE, /* an earlier or a built-in rule decides the same for the same frames */
     /* The rule can never decide, because an earlier rule that matches more frames decides the same,
-     * or because no normalised name matches the rule. */
+     * or because no normalised name of a function or of an image matches the rule. */
     FAULT_DEAD,
-    FAULT_SHADOWED, /* the rule can never decide, because an earlier rule that matches more frames
-                       decides something else */
+    FAULT_SHADOWED, /* the rule can never decide, because an earlier rule that matches the same
+                       frames, or more, decides something else */
     FAULT_WIDE,     /* the rule matches nearly everything */
     FAULTS
 };

@@ -13,8 +13,9 @@
  * here, because the parser of the rules reports its faults. Out of memory sticks to `out`. */
 void side_rules_add_glob(struct strbuf *out, bool in_app, const char *glob);
 /* Appends a rule for each line of the text that holds a UUID or build-id, as dwarfdump, file and
- * readelf print them; the first id of a line counts. A rule has the same line number in `out` as
- * its id in the text. ST_NONE: no line holds an id. ST_ERR: out of memory. */
+ * readelf print them; the first id of a line counts. A line without an id gives an empty line, so
+ * that in an `out` that was empty a rule has the same line number as its id in the text. ST_NONE:
+ * no line holds an id. ST_ERR: out of memory. */
 enum st side_rules_add_ids(struct strbuf *out, bool in_app, const char *text, size_t len,
                            struct err *e) BASE_MUST_USE;
 

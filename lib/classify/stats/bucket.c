@@ -100,8 +100,8 @@ static bool has_key(const struct bucket *b, const struct bucket_key *key) {
                                                    : bucket_compare(b, key->like) == 0);
 }
 
-/* Returns the slot of the key; if the set lacks the key, the free slot in which it belongs. A third
- * of the slots is always free, so the search ends. */
+/* Returns the slot of the key; if the set lacks the key, the free slot in which it belongs. Some
+ * slots are always free (bucket_make_room), so the search ends. */
 static uint32_t *bucket_slot(const struct bucket_set *set, const struct bucket_key *key) {
     size_t mask = set->slot_count - 1, at = hash_slot(set->slots, set->slot_count, key->hash);
     while (set->slots[at] && !has_key(set->buckets.data[set->slots[at] - 1], key)) {
@@ -110,7 +110,8 @@ static uint32_t *bucket_slot(const struct bucket_set *set, const struct bucket_k
     return &set->slots[at];
 }
 
-/* Makes room for one more bucket: at least a third of the slots stay free. False: out of memory. */
+/* Makes room for one more bucket, after which at least a third of the slots, rounded down, are
+ * still free. False: out of memory. */
 static bool bucket_make_room(struct bucket_set *set) {
     enum { FIRST_SLOTS = 16 };
     if (set->buckets.len < set->slot_count - set->slot_count / 3) {

@@ -135,8 +135,9 @@ uint64_t distinct_count(const struct distinct *d) {
         zeros += d->registers[i] == 0;
     }
     /* The raw estimate alpha * m * m / sum, alpha = 0.7213 / (1 + 1.079 / m): alpha * m = 2953.67
-     * here, times 16 = 47259, which is the most that 64 bits hold next to 2^48. */
-    uint64_t mean = sum >> DISTINCT_BITS; /* times 2^48, > 0: registers stay below 54 */
+     * here, times 16 = 47259. The factor 16 is the largest power of two with which the product with
+     * 2^48 fits in 64 bits. */
+    uint64_t mean = sum >> DISTINCT_BITS; /* times 2^48; 0 if nearly all registers are above 48 */
     uint64_t raw = mean ? ((UINT64_C(47259) << 48) / mean + 8) / 16 : 0;
     if (zeros && raw <= m * 5 / 2) {
         /* Linear counting: m * ln(m / zeros); ln 2 * 2^24 = 11629080. */

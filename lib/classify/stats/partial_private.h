@@ -105,7 +105,8 @@ const struct bucket_set *partial_set_of(const struct triage *t, size_t set);
 struct partial_reader {
     struct triage *t; /* the triage that is being read; NULL between partials */
     unsigned version;
-    uint64_t rows[PARTIAL_TABLES]; /* numbers of rows that the head promises */
+    uint64_t rows[PARTIAL_TABLES]; /* numbers of rows that the head promises and that were not read
+                                      yet */
     uint64_t count[PARTIAL_SETS];  /* numbers of lines that the head promises */
     bool old_parts; /* true: parts of stalls have no holders, because an earlier version wrote the
                        partial */
@@ -120,7 +121,8 @@ struct partial_reader {
     uint64_t previous_hash;
 };
 
-/* A line that is being read. The first error sticks: all further values are then 0. */
+/* A line that is being read. The first malformed member sticks; the values that were read then, and
+ * those read afterwards, must not be used. */
 struct partial_line {
     struct partial_reader *r;
     const char *bad; /* name of the malformed member; NULL = none */
@@ -134,7 +136,8 @@ struct partial_items {
 };
 
 /* partial_values.c reads single values, and arrays of them. A missing or malformed value marks the
- * line as bad; the error names the member `what` or `name`. partial_reject sets that mark. */
+ * line as bad, except in partial_text and partial_raw_text, and is read as 0, "" or empty; the
+ * error names the member `what` or `name`. partial_reject sets that mark. */
 void partial_reject(struct partial_line *l, const char *what);
 /* Marks the line as out of memory if `memory` is false. */
 void partial_need(struct partial_line *l, bool memory);
@@ -147,8 +150,8 @@ uint64_t partial_number(struct partial_line *l, const struct tape_value *v, uint
 uint64_t partial_get_number(struct partial_line *l, const struct tape_value *o, const char *name);
 /* Returns the text of a string, valid until the next line; NULL for any other value. */
 const char *partial_text(struct partial_line *l, const struct tape_value *v);
-/* Returns the text of a string, without a NUL after it, so that no copy is made; NULL for any other
- * value. */
+/* Returns the text of a string, perhaps without a NUL after it, so that only a string with escapes
+ * is copied; NULL for any other value. Valid until the next line. */
 const char *partial_raw_text(struct partial_line *l, const struct tape_value *v, size_t *len);
 /* Returns the text of a member; "" if the member is missing or malformed. */
 const char *partial_get_text(struct partial_line *l, const struct tape_value *o, const char *name);
@@ -164,9 +167,9 @@ struct partial_items partial_get_items(struct partial_line *l, const struct tape
 const struct tape_value *partial_take(struct partial_items *items);
 uint64_t partial_take_number(struct partial_line *l, struct partial_items *items, uint64_t max,
                              const char *what);
-/* Returns the interned text; NULL if text is NULL, or memory ran out. */
+/* Returns the interned text; NULL if text is NULL, the line is marked as bad, or memory ran out. */
 const char *partial_keep(struct partial_line *l, const char *text);
-/* Returns the index of the interned text; 0 if the line is marked as bad. */
+/* Returns the index of the interned text; 0 if memory ran out, as the line is then marked. */
 uint32_t partial_text_index(struct partial_line *l, const char *text);
 void partial_read_users(struct partial_line *l, const struct tape_value *o, struct distinct *d);
 void partial_read_tally(struct partial_line *l, const struct tape_value *line, const char *name,

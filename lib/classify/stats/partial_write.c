@@ -54,7 +54,6 @@ static void put_pairs(struct jsonw *w, const uint64_t *values, size_t count) {
 /* ---- tallies ---- */
 
 /* Writes the cells of a histogram; nothing if it is empty. */
-
 static void partial_out_put_durations(struct jsonw *w, const struct histogram *h) {
     if (!h->cells.len) {
         return;
@@ -271,8 +270,9 @@ static bool evidence_equals(const struct evidence *a, const struct evidence *b) 
            a->reason == b->reason && strcmp(a->id ? a->id : "", b->id ? b->id : "") == 0;
 }
 
-/* Writes a bucket. A bucket of level 2 is written without the members that are equal to those of
- * its parent, because most buckets of level 1 have only one child. */
+/* Writes a bucket. A bucket of level 2 is written without "evidence" (its stack is written all the
+ * same) or "tally" if this member is equal to that of its parent, because most buckets of level 1
+ * have only one child. False: out of memory. */
 static bool partial_out_put_bucket(struct partial_writer *writer, size_t set,
                                    const struct bucket *b) {
     struct jsonw *w = &writer->w;

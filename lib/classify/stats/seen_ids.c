@@ -116,7 +116,7 @@ bool id_sketch_merge(struct id_sketch *s, const struct id_sketch *from) {
     return true;
 }
 
-/* Returns the smallest number whose square is at least v. */
+/* Returns the smallest number whose square is at least v, at most UINT32_MAX. */
 static uint64_t root_above(uint64_t v) {
     uint64_t low = 0, high = UINT32_MAX;
     while (low < high) {

@@ -244,7 +244,8 @@ static bool span_is_whole(const struct dump *d, uint64_t span_ms) {
     return d->stall.seq <= 1 && last && span_ms >= duration;
 }
 
-/* Does it say so itself, by a span and a duration? No id joins such a dump to others. */
+/* Does the dump give a span and a duration by which it is all of its stall? Such a dump is not
+ * joined to others with its stall's id. */
 static bool says_whole(const struct dump *d) {
     return (d->stall.ended || d->stall.fatal) && d->stall.seq <= 1 && d->stall.duration_ms > 0 &&
            d->stall.span_ms >= d->stall.duration_ms;

@@ -77,8 +77,12 @@ struct stall_count {
     /* Hash of the dump's stall, which is its id in one app, on one device, of one user; 0 = the
      * stall has no id, or one of zeros, or the dump says that its span is all of the stall. */
     uint64_t hash;
-    uint64_t span_ms; /* the dump's span in ms, before the cap; 0 = unknown */
-    /* The part of the dump's span, in ms, that lies in the first cap_ms of its stall. */
+    /* By how much the dump increases the time, in ms and before the cap, that all dumps of its
+     * stall count together; for the only dump of a stall, its span. */
+    uint64_t span_ms;
+    /* By how much the dump increases the time, in ms and up to the cap, that the ranked dumps of
+     * its stall count together; for a dump that is not ranked, the part of its span up to the cap.
+     */
     uint64_t ms;
     /* The dump counts for a whole stall: `hash` is 0, or its own members cover the whole stall, and
      * no other dump of the stall was read before. */
@@ -97,8 +101,9 @@ struct stall_count {
 bool stall_count_take(struct stall_ledger *l, const struct dump *d, enum triage_apart why,
                       uint64_t cap_ms, struct stall_count *out);
 
-/* Returns the part of the stall's time that the dump would count if no other dump of the stall was
- * read, and sets *span_ms to the dump's span, before the cap. */
+/* Returns the part of the stall's time, in ms, that the dump would count if no other dump of the
+ * stall was read, and sets *span_ms to the dump's span, before the cap; 0 = unknown. cap_ms:
+ * UINT64_MAX = no cap; with 0 the result is 0. */
 uint64_t stall_count_alone(const struct dump *d, uint64_t cap_ms, uint64_t *span_ms);
 
 #endif

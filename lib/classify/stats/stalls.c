@@ -128,8 +128,9 @@ static bool count_levels(const struct triage *t, const struct part_group *one,
     return count_group(t, one, PART_LEVEL1, cell) && count_group(t, two, PART_LEVEL2, cell);
 }
 
-/* Counts a stall, all of whose dumps were read, once in each set, so that the stalls of the buckets
- * add up to the total. hash: hash of the stall's id; 0 = it has none. The parts are reordered.
+/* Counts a stall, all of whose dumps were read or which stalls_flush counts as it is, once in each
+ * set, so that the stalls of the buckets add up to the total. A stall without a ranked part is not
+ * counted. hash: stall_count.hash of its dumps; 0 = none. The parts are reordered.
  * False: out of memory. */
 static bool count_stall(struct triage *t, uint64_t hash, struct stall_part *parts, size_t count) {
     uint64_t ms = 0;

@@ -108,7 +108,8 @@ uint64_t tally_length_unknown(const struct tally *t);
  * most the longest duration; 0: no stall has a duration. */
 struct tally_duration tally_percentile(const struct tally *t, unsigned permille);
 struct tally_duration tally_max(const struct tally *t);
-/* Returns the cause with most stalled time; if several have as much, the one with most dumps.
+/* Returns the cause with most stalled time; if several have as much, the one with most dumps; if
+ * there are still several, CAUSE_UNKNOWN, or else the first in the order of enum rule_cause.
  * *confidence is set to its mean confidence over all dumps, where dumps with another cause count as
  * 0. */
 enum rule_cause tally_cause(const struct tally *t, unsigned *confidence);

@@ -112,7 +112,8 @@ struct stall_share {
     uint64_t text_hash;
 };
 
-/* Returns the cell of a dump's user. A dump without a user counts as a user of its own. */
+/* Returns the cell of a dump's user. In place of a user who is not known stands the id of the
+ * stall, or else that of the dump; all dumps without these count as one user's. */
 static uint32_t triage_cell_of(const struct dump *d) {
     const char *const names[] = {d->user, d->stall.id, d->id, ""};
     size_t i = 0;

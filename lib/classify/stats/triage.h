@@ -45,7 +45,8 @@ void triage_free(struct triage *t);
 enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key, bool wanted,
                    enum triage_apart *apart, struct err *e) BASE_MUST_USE;
 /* Counts the stalls of which dumps may still be missing, and ranks the buckets. It is called once,
- * before printing; triage_add must not be called afterwards. */
+ * before printing; triage_add must not be called afterwards. ST_ERR: out of memory, and t can only
+ * be freed. */
 enum st triage_finish(struct triage *t, struct err *e) BASE_MUST_USE;
 
 /* Folds buckets into one: the first options.max_buckets of level 1 stay, in the order of output,
@@ -68,7 +69,8 @@ struct exposure_filter {
     struct where_seen *seen;   /* notes the fields that records have; NULL = they are not noted */
 };
 /* Counts a stall-session/1 record, see stall-dump(5), which gives exposure. A record whose id
- * was read before is ignored. ST_ERR: the text is no such record, or out of memory. */
+ * was read before is ignored; one that says more than is possible is only counted as refused.
+ * ST_ERR: the text is no such record, or out of memory. */
 enum st triage_add_session(struct triage *t, const struct exposure_filter *filter, const char *text,
                            size_t len, struct err *e) BASE_MUST_USE;
 /* The origin of a session record. Texts are "" where the record lacks them. */
@@ -103,10 +105,10 @@ enum st triage_restart(struct triage **t, struct err *e) BASE_MUST_USE;
 /* Makes a new triage (not finished) from the counts of `from` (not finished): its buckets are
  * sorted again by the keyer k, which has other rules, with the options o. Each bucket is sorted by
  * the one stack that it has kept, so that stalls that the old rules put into one bucket stay
- * together. Aliases are those of that stack. Dumps that were set apart stay so. Actions, which
- * gate_compare does not use, are dropped.
- * Stalls of which dumps are missing are counted as they are. ST_ERR: out of memory, or a bucket has
- * kept no stack (ERR_UNSUPPORTED). */
+ * together. Aliases are those of that stack, and the earlier id of the bucket. Dumps that were set
+ * apart stay so. Actions, which gate_compare does not use, are dropped.
+ * Stalls of which dumps are missing are counted as they are, in `from`, too. ST_ERR: out of memory,
+ * a bucket has kept no stack (ERR_UNSUPPORTED), or its stack is malformed (ERR_FORMAT). */
 enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
                      const struct triage_options *o, struct err *e) BASE_MUST_USE;
 /* A callback that sets names in a dump, which was made from the stack of a bucket, to those that
@@ -137,7 +139,8 @@ const struct triage_options *triage_options_of(const struct triage *t);
 /* Adds all counts of `from`, as if t had read the dumps of `from`; the order and grouping of parts
  * do not matter. There is one exception: a dump that is in both is counted twice. Neither triage
  * may be finished. The buckets of `from` move, and `from` can then only be freed. ST_ERR: out of
- * memory, and t can only be freed; or the options differ (ERR_USAGE), and t is unchanged. */
+ * memory, and t can only be freed; or rules_hash, cap_ms, open or where of the options differ
+ * (ERR_USAGE), and t is unchanged. */
 enum st triage_merge(struct triage *t, struct triage *from, struct err *e) BASE_MUST_USE;
 /* Returns how many dumps were counted more than once because several of the merged partials have
  * them. Partials of earlier versions hold no ids, and count as having no dumps in common. */
@@ -159,8 +162,9 @@ enum st triage_write_partial(const struct triage *t, struct sink *out, struct er
 /* A callback: is the bucket of level 1 with this id, and this position in the order of output,
  * wanted? */
 typedef bool (*triage_wants)(void *ctx, const char *id, size_t rank);
-/* Drops the unwanted buckets of level 1 from a finished triage, with their level-2 buckets, and all
- * holders; totals stay, and t stays finished. ST_ERR: out of memory, and t can only be freed. */
+/* Drops the unwanted buckets of level 1 from a finished triage, with their level-2 buckets, the
+ * actions that no wanted bucket has, and all holders; totals stay, and t stays finished. ST_ERR:
+ * out of memory, and t can only be freed. */
 enum st triage_keep(struct triage *t, triage_wants wants, void *ctx, struct err *e) BASE_MUST_USE;
 
 /* A reader of partials, line by line. */

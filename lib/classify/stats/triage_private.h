@@ -35,8 +35,8 @@ struct action_share {
 };
 
 /* The dump of a bucket that is shown: the one with the longest span; of equal spans the one with
- * the smallest id; without ids the one with the smallest hash. So the order of the dumps never
- * decides. */
+ * the smallest id, where no id comes first; of equal ids the one with the smallest hash. So the
+ * order of the dumps never decides. */
 struct evidence {
     char *id; /* malloc'ed; NULL = there is no dump yet, "" = the dump has none */
     uint64_t span_ms;
@@ -121,7 +121,7 @@ struct pending_table {
 };
 
 /* Maximum number of pending stalls. When there are so many, all are counted as they are before
- * another one is added. */
+ * another part is added, even if the part's stall is one of them. */
 enum { PENDING_MAX = 1 << 18 };
 
 /* The shortest duration at which stalls of a kind are detected. */
@@ -185,9 +185,10 @@ struct triage_rest {
     const struct key *const *named;
     uint32_t *actions; /* result: for each action its index in the new triage; malloc'ed */
 };
-/* Adds to t the counts of `from` other than those of levels 1 and 2 and of all dumps together:
- * actions, holders, idle dumps, incomplete stalls, dumps set apart. These buckets move from
- * `from`. False: out of memory. */
+/* Adds to t the counts of `from` other than those of levels 1 and 2 and the total: actions,
+ * holders, idle dumps, incomplete stalls, and the numbers of dumps that were read and set apart.
+ * The buckets of actions, holders and idle dumps move out of `from`. False: out of memory, and t
+ * can only be freed. */
 bool triage_merge_rest(struct triage *t, struct triage *from, struct triage_rest *rest);
 /* Joins buckets of stalls without symbols to those of the same stalls with symbols: the id of a
  * bucket with nameless frames is an alias of exactly one bucket, which has names for more frames,
@@ -216,8 +217,8 @@ void alias_index_sort(struct alias_index *index);
 const struct bucket *alias_index_find(const struct alias_index *index, const struct bucket_set *set,
                                       const struct bucket *b);
 
-/* Notes that stalls of this kind (NULL = unknown) were detected from this duration on; -1 = the
- * dump does not give a threshold. False: out of memory. */
+/* Notes that stalls of this kind (NULL and "" stand for "hang") were detected from this duration
+ * on; -1 = the dump does not give a threshold. False: out of memory. */
 bool triage_note_threshold(struct triage *t, const char *kind, int64_t threshold_ms);
 /* Returns the thresholds, of which there are t->thresholds.len, in the order of their kinds' text;
  * malloc'ed, NULL = out of memory. The kinds are strings of t. */
@@ -256,9 +257,11 @@ uint64_t bucket_error_ms(const struct bucket_set *set, const struct bucket *b);
 /* Sets the names of the buckets "other" to the numbers of buckets folded into them. False: out
  * of memory. */
 bool triage_name_others(struct triage *t);
-/* Replaces set->ranked by the set's buckets in order, the heaviest first. False: out of memory. */
+/* Replaces set->ranked by the indexes of the set's buckets in order, the heaviest first and "other"
+ * last, and sets the buckets' `users`. False: out of memory. */
 bool rank_set(struct bucket_set *set, enum tally_weight weight);
-/* Orders `count` indexes into the set in place, the heaviest first. False: out of memory. */
+/* Orders `count` indexes into the set in place, the heaviest first and "other" last. False: out of
+ * memory. */
 bool rank_indexes(const struct bucket_set *set, enum tally_weight weight, uint32_t *indexes,
                   size_t count);
 /* Returns the tally's weight by which the triage ranks. */
@@ -302,7 +305,8 @@ bool bucket_adopt(struct bucket *parent, struct bucket *child);
  * child, so this saves memory. Code that changes a bucket's tally calls tally_own first, unless the
  * change is meant for both. */
 void bucket_share_tally(struct bucket *parent, const struct bucket *child);
-/* Frees the counts and the evidence of a bucket; its key, index and parent stay. */
+/* Frees the tally, aliases, actions, children and evidence of a bucket; its key, index, parent and
+ * stored dumps stay. */
 void bucket_drop(struct bucket *b);
 /* Frees a bucket, which may be NULL. */
 void bucket_free(struct bucket *b);

@@ -105,7 +105,7 @@ static bool rekey_note_action(struct rekeying *r, const struct bucket *b, const 
 }
 
 /* Makes the key of a bucket's stack; *d is its dump, which the caller releases unless ST_ERR is
- * returned. ST_NONE: the stack is idle. */
+ * returned. ST_NONE: the stack is idle, or rules hide all of its frames. */
 static enum st rekey_key_of(struct rekeying *r, const struct bucket *b, struct dump *d,
                             struct stall_key *key, struct err *e) {
     struct strbuf *text = &r->text;
@@ -241,7 +241,7 @@ static enum st rekey_add_all(struct rekeying *r, struct err *e) {
 }
 
 /* Returns the level-1 bucket of t in which all children of b are now; NO_INDEX: they are in
- * several, or some are idle. */
+ * several, some are idle, or b has none. */
 static uint32_t together(const struct rekeying *r, const struct bucket *b) {
     uint32_t at = b->children.len ? r->level1[b->children.data[0]] : NO_INDEX;
     for (size_t i = 0; i < b->children.len; i++) {

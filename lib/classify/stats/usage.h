@@ -26,10 +26,12 @@ extern const char *const usage_facet_words[USAGE_FACETS + 1];
 /* The sums from which rates are computed; all saturate (sum.h). */
 struct usage_sums {
     uint64_t sessions, launches; /* launches: sum over all session records and rows of tables */
-    uint64_t foreground_ms;      /* time in the foreground in which the loop was watched, in ms */
+    uint64_t foreground_ms;      /* time in the foreground in ms; of sessions whose records have the
+                                    watched time, only the watched part */
     uint64_t low_rate_s;         /* seconds with too few frames */
-    uint64_t stalls, stalled_ms; /* number of whole stalls, and their time up to the cap, in ms */
-    struct histogram launch_ms;  /* durations, in ms, of the launches whose durations are known */
+    uint64_t stalls,
+        stalled_ms;             /* number of whole stalls; time of all ranked dumps up to the cap */
+    struct histogram launch_ms; /* durations, in ms, of the launches whose durations are known */
 };
 
 /* The sums of one value of a facet. text: index into the strings of the usage's owner; "" =
@@ -54,7 +56,8 @@ enum { USAGE_WATCHED_PERMILLE = 900 };
 
 /* The part of the sessions' time that the recorder watched. */
 struct usage_watch {
-    /* Sums over sessions whose records have the watched time. */
+    /* Sums over sessions whose records have the watched time. wall_ms lacks the time for which the
+     * process was suspended. */
     uint64_t sessions, watched_ms, wall_ms;
     /* Number of sessions with a watched time of which less than 90 % was watched. */
     uint64_t little;
@@ -107,12 +110,14 @@ int usage_watched_permille(const struct usage_watch *w);
 /* A percentile of the durations of launches. */
 struct usage_launch {
     uint64_t ms;
-    bool below; /* true: the duration is less than ms, and such launches left no dump */
+    bool below; /* true: the duration is less than ms */
 };
 /* Returns the nearest-rank percentile of the durations of `launches` launches. Those in `known`
  * have a known duration; the others were shorter than threshold_ms (0 = unknown: shorter than any
- * known one). If `known` has more than `launches`, the percentile is taken over `known` alone; if
- * `known` is empty, the result is below the threshold. permille: 1 … 1000. */
+ * known one). If some launches have no known duration, the result is `below` if its rank falls on
+ * one of these, or on a known duration below the threshold. If `known` has more than `launches`,
+ * the percentile is taken over `known` alone; if `known` is empty, the result is below the
+ * threshold. permille: 1 … 1000. */
 struct usage_launch usage_launch_percentile(const struct histogram *known, uint64_t launches,
                                             uint64_t threshold_ms, unsigned permille);
 

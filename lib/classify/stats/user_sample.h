@@ -47,13 +47,15 @@ struct user_rates {
     uint64_t users;
     /* Number of these users in the sample; the percentiles are computed over them. */
     uint64_t sampled;
-    uint64_t never; /* number of these users without stalled time: they had no stall, or only stalls
-                       of unknown length */
-    /* Number of sampled users with stalls but without known time in the foreground. */
+    uint64_t never; /* number of the `sampled` users without stalled time: they had no stall, or
+                       only stalls of unknown length */
+    /* Number of other users in the sample, with stalled time but no known time in the foreground.
+     */
     uint64_t unwatched;
     uint64_t ms_per_hour[USER_PERCENTILES]; /* nearest rank, including users without a stall */
 };
-/* Computes the rates of the sampled users; all are 0 without a user. False: out of memory. */
+/* Computes the rates of the sampled users; if none has time in the foreground, all members but
+ * `unwatched` are 0. False: out of memory. */
 bool user_sample_rates(const struct user_sample *s, struct user_rates *out);
 
 #endif

@@ -22,10 +22,11 @@ enum {
     /* Number of stacks of a bucket that are kept. When a bucket has more than twice as many, all
      * but the heaviest are dropped. */
     STORED_STACKS = 128,
-    /* Maximum number of versions, days or screens of a bucket; later ones are not stored. */
+    /* Maximum number of versions, of days and of screens of a bucket, and of all buckets together;
+     * later ones are not counted. */
     STORED_VALUES = 400,
     STORED_IMAGES = 256, /* maximum number of pairs of an image of the app and its symbols */
-    STORED_TEXT = 1000   /* maximum number of bytes of a text; a longer one is cut */
+    STORED_TEXT = 1000 /* maximum number of bytes of a text; a longer one is cut, and "…" follows */
 };
 #define STORED_NONE UINT32_MAX /* index that stands for nothing */
 
@@ -122,7 +123,8 @@ struct stored_dumps {
 };
 
 void stored_dumps_release(struct stored_dumps *s);
-/* Frees the stored dumps of a bucket. b may be NULL, and so may s if it stores nothing. */
+/* Frees the stored dumps of a bucket. b may be NULL. s may be NULL, too, if it will store nothing
+ * more: its `used` then stays as it is. */
 void stored_bucket_free(struct stored_dumps *s, struct stored_bucket *b);
 /* Stores the parts of a ranked dump that are shown in *b, which is made if it is NULL. ms: the
  * stalled time that the dump counts. With the limit 0, or once it is reached, nothing is stored.
@@ -134,8 +136,8 @@ bool stored_dumps_add(struct stored_dumps *s, struct stored_bucket **b, const st
 bool stored_dumps_show(struct stored_dumps *s, struct stored_bucket **b, const struct dump *d,
                        const struct stall_key *key, uint64_t ms) BASE_MUST_USE;
 /* Adds counts of a value to facet f of the bucket *b, which is made if it is NULL. If b is NULL,
- * they are added to those of all buckets together. An empty text adds nothing. False: out of
- * memory. */
+ * they are added to those of all buckets together. v->text is not used; text is the value, and an
+ * empty one adds nothing. False: out of memory. */
 bool stored_value_add(struct stored_dumps *s, struct stored_bucket **b, enum stored_facet f,
                       const struct stored_value *v, const char *text) BASE_MUST_USE;
 /* Moves the stored dumps of `from`, a bucket of the same s or NULL, to *b, and frees `from`; if *b
@@ -145,7 +147,7 @@ bool stored_bucket_merge(struct stored_dumps *s, struct stored_bucket **b,
 
 /* Returns the text of an index; "" for STORED_NONE. */
 const char *stored_text(const struct stored_dumps *s, uint32_t text);
-/* Returns the frames of a stack, innermost first, as *count indexes. */
+/* Returns the frames of a stack, innermost first, as *count indexes; NULL and 0 for STORED_NONE. */
 const uint32_t *stored_stack(const struct stored_dumps *s, uint32_t stack, size_t *count);
 const struct stored_frame *stored_frame_at(const struct stored_dumps *s, uint32_t frame);
 

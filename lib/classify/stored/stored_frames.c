@@ -6,7 +6,10 @@
 #include "classify/stored/stored_dumps.h"
 #include "dump/frame_address.h"
 
-enum { STORED_LINES = 64 /* maximum number of functions inlined in one frame that are stored */ };
+enum {
+    STORED_LINES = 64 /* maximum number of lines of a location, or of functions inlined in a frame
+                         with a name of the dump, that are stored */
+};
 
 const char *stored_text(const struct stored_dumps *s, uint32_t text) {
     return text == STORED_NONE ? "" : map_string(&s->texts, text);
@@ -59,7 +62,8 @@ struct stack_maker {
 /* The image and the offset of a frame. */
 struct stored_place {
     const char *image; /* name of the image; NULL = none */
-    uint64_t offset;   /* offset in the image in bytes; without an image, the address */
+    uint64_t offset;   /* offset in the image in bytes, of the function's start if the frame has a
+                          location; without an image, the address */
     bool in_app;
 };
 

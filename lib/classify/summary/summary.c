@@ -73,8 +73,8 @@ static struct summary_values stored_values_of(struct summary_maker *m,
     return (struct summary_values){values, values ? v->values.len : 0};
 }
 
-/* Returns the stalled time for each value of a facet of the usage; without `all`, only for values
- * with some stalled time. */
+/* Returns the stalled time and, as `dumps`, the number of stalls for each known value of a facet of
+ * the usage; without `all`, only for values with some stalled time. */
 static struct summary_values values_of_usage(struct summary_maker *m, enum usage_facet f, bool all,
                                              int (*order)(const void *, const void *)) {
     const struct usage_values *from = &m->t->usage.by[f];
@@ -120,7 +120,8 @@ static struct summary_values level2_of(struct summary_maker *m, const struct buc
     return (struct summary_values){values, values ? b->children.len : 0};
 }
 
-/* Returns the library that stands without a function in the bucket's key, and its time. */
+/* Returns the first library that stands without a function in the bucket's key, with the bucket's
+ * time; no value if there is none. */
 static struct summary_values framework_of(struct summary_maker *m, const struct bucket *b) {
     struct summary_value *values = value_room(m, 1);
     size_t count = 0;

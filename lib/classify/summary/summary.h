@@ -26,9 +26,9 @@ enum summary_facet {
 
 struct summary_value {
     const char *text;
-    /* Number of dumps, of stalls in summary.causes and summary.versions, and stalled time. If dumps
-     * are stored, versions, days and screens have both. Actions and frameworks have only ms, other
-     * facets only dumps. 0 = unknown. */
+    /* Number of dumps and stalled time of a bucket's value. If dumps are stored, versions, days and
+     * screens have both. Actions and frameworks have only ms, other facets only dumps. 0 = unknown.
+     * In summary.causes and summary.versions `dumps` is the number of stalls. */
     uint64_t dumps, ms;
 };
 struct summary_values {
@@ -74,8 +74,8 @@ struct summary_bucket {
     const char *first, *last; /* times of the first and last dump; "" = unknown */
     const char *evidence;     /* id of the dump that is shown; "" = the dump has none */
     struct summary_values by[SUMMARY_FACETS];
-    struct summary_values parts; /* titles and ms of the bucket's level-2 buckets; empty if the
-                                    bucket is not in detail */
+    struct summary_values parts; /* titles, dumps and ms of the bucket's level-2 buckets; empty if
+                                    the bucket is not in detail */
     struct summary_change change;
     unsigned marks;                     /* bits of enum summary_mark */
     const struct stored_bucket *stored; /* stored dumps of the bucket; NULL = none */
@@ -140,15 +140,16 @@ struct summary_frame {
     bool key;  /* the frame is part of the bucket's key */
     bool told; /* the frame shows the cause */
 };
-/* The heaviest stack of a bucket. Zero-initialised = empty. */
+/* The stack of a bucket that is shown: that of its first level-2 bucket, in the order of output,
+ * that has kept one. Zero-initialised = empty. */
 struct summary_stack {
-    VEC(struct summary_frame) frames; /* innermost first */
+    VEC(struct summary_frame) frames; /* innermost first, at most STORED_FRAMES */
     struct strbuf explanation;        /* the text that --explain prints for the stack */
     struct arena arena;               /* memory of the texts */
 };
-/* Sets *out to the heaviest stack of a bucket, explained by the rules of k. *out stays empty if the
- * bucket has no stack, or a malformed one, because partials may hold any text. ST_ERR: out of
- * memory. */
+/* Sets *out to the stack of a bucket of s->buckets, explained by the rules of k. *out becomes empty
+ * if the bucket has no stack, or a malformed one, because partials may hold any text. ST_ERR: out
+ * of memory. */
 enum st summary_explain(const struct summary *s, const struct summary_bucket *b, struct keyer *k,
                         struct summary_stack *out, struct err *e) BASE_MUST_USE;
 void summary_stack_clear(struct summary_stack *s);

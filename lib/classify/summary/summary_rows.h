@@ -31,8 +31,8 @@ enum st summary_write_rows(const struct summary *s, size_t first, const struct s
 /* Reads all rows, and returns the number of first buckets, which have no row. SIZE_MAX: the bytes,
  * which may come from anywhere, are damaged, or memory ran out. */
 size_t summary_rows_first(const void *bytes, size_t len);
-/* Do the rows continue exactly the buckets of t, which is finished? The bytes may come from
- * anywhere. False also if memory ran out. */
+/* Has t, which is finished, exactly as many buckets of level 1 as the rows leave out? The bytes may
+ * come from anywhere. False also if they are damaged, or if memory ran out. */
 bool summary_rows_fit(const struct triage *t, const void *bytes, size_t len);
 /* Adds the rows to a summary that has only the first buckets, replaces its totals, and passes the
  * gone buckets to visit. All texts borrow from the bytes, which may come from anywhere. ST_ERR: the

@@ -90,7 +90,7 @@ static enum st explain_document(struct keyer *k, const struct strbuf *text,
     return st;
 }
 
-/* Returns the level-2 bucket with most time among those that have a stack; NULL = none has. */
+/* Returns the first level-2 bucket, in the order of output, that has a stack; NULL = none has. */
 static const struct bucket *heaviest_part(const struct triage *t, const struct bucket *b) {
     for (size_t i = 0; i < b->children.len; i++) {
         const struct bucket *part = t->level[1].buckets.data[b->children.data[i]];

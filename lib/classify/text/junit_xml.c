@@ -6,8 +6,9 @@
 
 #include "base/escape.h"
 
-/* Writes text with `end` in place of line feeds; XML's own characters, and those that it cannot
- * hold, are escaped line by line. */
+/* Writes text with `end` in place of line feeds; a line feed at the end of the text is left out
+ * unless `end` is one. XML's own characters, and those that it cannot hold, are escaped line by
+ * line. */
 static void put_lines(struct junit_xml *x, const char *text, char end) {
     for (size_t len; *text; text += len + (text[len] == '\n')) {
         len = strcspn(text, "\n");
@@ -36,7 +37,8 @@ static void put_time(struct junit_xml *x, uint64_t ms) {
 }
 
 /* Writes an attribute "timestamp" as "2026-11-20T10:00:00", the only form that windyroad's schema
- * allows. If `time` is not an RFC 3339 time, 1970-01-01T00:00:00 is written. */
+ * allows: the first 19 bytes of `time`. If `time` is shorter, or has no T after the day,
+ * 1970-01-01T00:00:00 is written. */
 static void put_timestamp(struct junit_xml *x, const char *time) {
     enum { SECONDS = 19 };
     char text[] = "1970-01-01T00:00:00";

@@ -20,7 +20,8 @@ struct junit_xml {
 struct junit_suite {
     const char *name, *package;
     size_t tests, failures, skipped;
-    /* Start of the run as RFC 3339 text; for any other text, the year 1970 is written. */
+    /* Start of the run as RFC 3339 text, of which the first 19 bytes are written; if the text is
+     * shorter or lacks the T, 1970-01-01T00:00:00 is written. */
     const char *time;
     uint64_t ms; /* duration of the run in ms */
 };
@@ -28,9 +29,9 @@ struct junit_suite {
 struct junit_case {
     const char *class, *name;
     uint64_t ms;
-    const char *type;    /* type of the failure */
+    const char *type;    /* type of the failure; not used if failure is NULL */
     const char *failure; /* why the case failed; NULL = it did not */
-    const char *skipped; /* why the case was skipped; NULL = it was run */
+    const char *skipped; /* why the case was skipped; NULL = it was run; not used if it failed */
 };
 
 /* The calls that write a report, in this order: the beginning, properties, the cases, text of the

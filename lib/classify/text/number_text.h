@@ -14,7 +14,8 @@ const char *text_grouped(uint64_t v, char out[NUMBER_SIZE]);
  * digits are written, cut and not rounded: "1.23M". Returns out. */
 const char *text_count(uint64_t v, size_t columns, char out[NUMBER_SIZE]);
 /* Writes ms as a duration: 850 -> "850ms", 2140 -> "2.1s", 131000 -> "2m11s", 43500000 ->
- * "12h05m", longer ones as "9d04h" and "1157d". Returns out. */
+ * "12h05m", longer ones as "9d04h" and "1157d". Tenths of seconds are rounded; all longer forms are
+ * cut. Returns out. */
 const char *text_ms(uint64_t ms, char out[NUMBER_SIZE]);
 /* Writes a duration: "2.1s", "≥2.1s" if it is a lower bound, "–" for 0, which stands for
  * unknown. Returns out. */

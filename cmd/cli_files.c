@@ -72,8 +72,7 @@ static size_t replaced_count;
 
 static const char *entry_of(const char *path, size_t *len, struct stat *folder);
 
-/* Are `path` and `of` the same name in the same folder? True also if either's folder is not found.
- */
+/* Are both paths one name in one folder? True also if the folder of either is not found. */
 static bool is_entry(const char *path, const char *of) {
     struct stat folder, of_folder;
     size_t len, of_len;

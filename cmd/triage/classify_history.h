@@ -91,9 +91,10 @@ int classify_check_history_file(struct classify_history *h, const char *output,
  * finished, and outlive the notes. False: an error was printed. */
 bool classify_find_gone(struct classify_history *h, const struct triage *t,
                         struct cli_failures *failures);
-/* Empty that list, and add a bucket to it, whose texts are borrowed; ctx: the struct
- * classify_history. ST_ERR: out of memory. */
+/* Empties h->gone. */
 void classify_clear_gone(struct classify_history *h);
+/* Adds a bucket, whose texts are borrowed, to the list `gone` of ctx, a struct classify_history.
+ * ST_ERR: out of memory. */
 enum st classify_note_gone(void *ctx, const struct gone_bucket *b, struct err *e);
 /* Sets *out to the note on a bucket; it is a bucket_note_of, whose ctx is the struct
  * classify_history. If the history cannot be read, there is no note, and classify_notes_were_read

@@ -62,12 +62,13 @@ bool classify_cap_given(const struct classify_settings *s);
 bool classify_check_partials(const struct classify_settings *s, const struct triage_options *made,
                              uint64_t rules_hash);
 /* Checks that the run has one purpose, that --rules none comes without other rules, that --by
- * holder fits the rules and the output, and that --answer-each has lines to answer. False after a
- * printed usage error. */
+ * holder fits the rules and the output, that --answer-each, --periods and --skip-missing have the
+ * options that they need, and that --answer-each reads the standard input. False after a printed
+ * usage error. */
 bool classify_check_purpose(const struct cli_tool *tool, const struct classify_settings *s,
                             const struct cli_parser *p);
-/* Checks --by, if not bucket or holder, against other options. False after a printed usage error.
- */
+/* Checks that the output does not go to the place of the history or the baseline, and --by, if not
+ * bucket or holder, against other options. False after a printed usage error. */
 bool classify_check_values(const struct cli_tool *tool, const struct classify_settings *s);
 /* Checks that --heads has answers to precede, and that -F none is given with dumps that a history
  * takes, without a gate. False after a printed usage error. */

@@ -161,7 +161,10 @@ struct swift_node *swift_make_type_mangling(struct swift_parser *p, enum swift_k
 struct swift_node *swift_make_annotation(struct swift_parser *p, enum swift_kind kind);
 /* Reads a C-TYPE as a SWIFT_CLANG_TYPE node. */
 struct swift_node *swift_clang_type(struct swift_parser *p);
-/* Pops the label-list of a function of this type, which may be NULL; NULL if it has none. */
+/* Pops the label-list of a function of this type; in _T0 names nothing is popped, and the labels
+ * are taken out of the type's arguments. Returns a SWIFT_LABEL_LIST, which is empty if no argument
+ * has a label; NULL: type is NULL or no function type and no empty list is on top, the type has no
+ * arguments, or the list is damaged. */
 struct swift_node *swift_pop_labels(struct swift_parser *p, const struct swift_node *type);
 
 /* Functions of swift_impl_function.c: */

@@ -52,11 +52,12 @@ uint64_t classify_hash_keys(struct classify_settings *s);
  * are counted as the baseline's were, and prints a message about that. made: the options with which
  * the baseline was made. */
 void classify_adopt_keys(struct classify_settings *s, const struct triage_options *made);
-/* Was an option given that changes keys? */
+/* Was --rules none, --levels, --keys, --inlines or --no-inlines given? */
 bool classify_keys_given(const struct classify_settings *s);
 /* Was --cap given? */
 bool classify_cap_given(const struct classify_settings *s);
-/* Checks that partials were made with the options of s, as far as these were given. made: the
+/* Checks that partials were made with the rules, the keys, the cap and the filter of s, as far as
+ * --rules, --in-app, --not-in-app, --levels, --inlines, --cap or --where were given. made: the
  * options of the partials; rules_hash: result of classify_hash_keys for s. False after a printed
  * usage error. */
 bool classify_check_partials(const struct classify_settings *s, const struct triage_options *made,

@@ -1,11 +1,12 @@
 /* The HTML page of a triage: one file that loads no other resource.
  *
  * It can be read without its script: a table of the buckets, and the first ones in detail. The
- * script (page_*.js) adds sorting, filters, facets, stored dumps to step through, the keyboard, and
- * keeps all of that in the URL's fragment. Every text of a dump goes through escape.h, also those
- * that the script reads; the rest of the script's data is numbers and ids of buckets. The page has
- * a Content-Security-Policy with the hashes of its one style and its one script, so a text that was
- * not escaped still would not run. */
+ * script (page_*.js) adds sorting, a filter, facets, stored dumps to step through, and the
+ * keyboard; it keeps the order, the filter, the facets and the open bucket in the URL's fragment.
+ * Every text of a dump goes through escape.h, also those that the script reads; the rest of the
+ * script's data is numbers and ids of buckets. The page has a Content-Security-Policy with the
+ * hashes of its one style and its one script, so a text that was not escaped still would not run.
+ */
 #ifndef STALLKIT_PAGE_PAGE_H
 #define STALLKIT_PAGE_PAGE_H
 

@@ -32,8 +32,8 @@ struct classify_output {
     unsigned facets;  /* facets of rates, see struct triage_view */
     uint64_t top;     /* maximum number of buckets shown, 0 = all; UINT64_MAX = not given: formats
                          for people show 20, other formats all */
-    uint64_t width;   /* width of the table in columns; 0 = the terminal's, else $COLUMNS, else 100.
-                         What is given is moved into CLASSIFY_WIDTH_MIN … CLASSIFY_WIDTH_MAX */
+    uint64_t width;   /* width of the table in columns; 0 = the terminal's, else $COLUMNS, both
+                         limited to CLASSIFY_WIDTH_MIN … CLASSIFY_WIDTH_MAX, else 100 */
     const char *path; /* path of the output; NULL = stdout */
     bucket_note_of note; /* notes on buckets, see struct triage_view */
     void *note_ctx;

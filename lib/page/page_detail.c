@@ -12,7 +12,7 @@ enum {
     VALUES_MOST = 8,  /* maximum number of values shown of a facet: version, system, device … */
     OTHER_STACKS = 4, /* maximum number of stacks shown besides the heaviest */
     OTHER_FRAMES_MOST = 25,
-    RULE_CELLS = 96, /* maximum number of characters of an explanation's line */
+    RULE_CELLS = 96, /* maximum number of character cells of an explanation's line */
     DRAWN_STACKS = 64,
     MAIN_FRAMES_MOST = 60
 };

@@ -7,7 +7,8 @@
 #include "page/page.h"
 
 enum {
-    /* Maximum number of characters shown of a text; names of templates are long. */
+    /* Maximum number of character cells (xml_text_add_short) shown of a text; names of templates
+     * are long. */
     PAGE_CELLS = 400,
     PAGE_KNOWN_TEXTS = 512,
     PAGE_VERSIONS = 8 /* maximum number of versions in a trend: the newest ones */
@@ -53,7 +54,7 @@ struct page_writer {
 static inline void page_markup(struct page_writer *p, const char *markup) {
     strbuf_addstr(&p->text, markup);
 }
-/* Appends a text of any origin, escaped, cut after PAGE_CELLS characters. */
+/* Appends a text of any origin, escaped, cut to PAGE_CELLS character cells. */
 void page_put(struct page_writer *p, const char *text);
 /* Appends a text of any origin, escaped, without cutting it. */
 void page_put_all(struct page_writer *p, const char *text);
@@ -123,10 +124,11 @@ enum st page_put_detail(struct page_writer *p, size_t rank, struct err *e) BASE_
 void page_put_stack(struct page_writer *p, const char *version);
 /* Writes at most the innermost `most` frames of a stored stack. */
 void page_put_stored(struct page_writer *p, uint32_t stack, size_t most, const char *version);
-/* Writes the first THREADS_MOST threads of a dump, and the number of the others. A thread other
- * than the main one is written with its stack if it owns what a thread of the dump waits for, else
- * with its innermost functions. The main thread is written without a stack, and only if it waits
- * for something. If the dump has less than two threads, a sentence says that there are no others.
+/* Looks at the first THREADS_MOST threads of a dump, and writes the number of the others. A thread
+ * other than the main one is written with its stack if it owns what a thread of the dump waits for,
+ * else with its innermost functions. The main thread is written without a stack, and only if it
+ * waits for something. If the dump has less than two threads, a sentence says that there are no
+ * others.
  */
 void page_put_threads(struct page_writer *p, const struct stored_dump *d);
 

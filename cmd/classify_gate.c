@@ -13,7 +13,8 @@
 
 /* ---- options ---- */
 
-/* Reads "regressed" or "regressed=N%" into g. Returns false if the word is neither. */
+/* Reads "regressed", "regressed=N" or "regressed=N%", N from 0 to 100000, into g. Returns false if
+ * the word is none of these. */
 static bool read_regressed(struct classify_gate *g, const char *word, size_t len) {
     static const char name[] = "regressed";
     const size_t size = sizeof name - 1;

@@ -52,22 +52,24 @@ uint64_t classify_hash_keys(struct classify_settings *s);
  * are counted as the baseline's were, and prints a message about that. made: the options with which
  * the baseline was made. */
 void classify_adopt_keys(struct classify_settings *s, const struct triage_options *made);
-/* Was an option given that changes keys? */
+/* Was --rules none, --levels, --keys, --inlines or --no-inlines given? */
 bool classify_keys_given(const struct classify_settings *s);
 /* Was --cap given? */
 bool classify_cap_given(const struct classify_settings *s);
-/* Checks that partials were made with the options of s, as far as these were given. made: the
+/* Checks that partials were made with the rules, the keys, the cap and the filter of s, as far as
+ * --rules, --in-app, --not-in-app, --levels, --inlines, --cap or --where were given. made: the
  * options of the partials; rules_hash: result of classify_hash_keys for s. False after a printed
  * usage error. */
 bool classify_check_partials(const struct classify_settings *s, const struct triage_options *made,
                              uint64_t rules_hash);
 /* Checks that the run has one purpose, that --rules none comes without other rules, that --by
- * holder fits the rules and the output, and that --answer-each has lines to answer. False after a
- * printed usage error. */
+ * holder fits the rules and the output, that --answer-each, --periods and --skip-missing have the
+ * options that they need, and that --answer-each reads the standard input. False after a printed
+ * usage error. */
 bool classify_check_purpose(const struct cli_tool *tool, const struct classify_settings *s,
                             const struct cli_parser *p);
-/* Checks --by, if not bucket or holder, against other options. False after a printed usage error.
- */
+/* Checks that the output does not go to the place of the history or the baseline, and --by, if not
+ * bucket or holder, against other options. False after a printed usage error. */
 bool classify_check_values(const struct cli_tool *tool, const struct classify_settings *s);
 /* Checks that --heads has answers to precede, and that -F none is given with dumps that a history
  * takes, without a gate. False after a printed usage error. */

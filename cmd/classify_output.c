@@ -137,7 +137,7 @@ static bool is_same_frame(const struct page_frame *a, const struct page_frame *b
 }
 
 /* Returns how many outer frames all stacks share, not counting the GRAPH_STEM innermost of them,
- * which are drawn; 0 if they are not worth a frame of their own. */
+ * which are drawn; 0 if that number would be less than 2. */
 static size_t count_shared(const struct page_stack *stacks, size_t count) {
     size_t shared = count ? stacks[0].count : 0;
     for (size_t i = 1; i < count; i++) {
@@ -236,8 +236,8 @@ static void add_option(struct strbuf *b, const char *option, const char *value) 
     add_quoted_word(b, value);
 }
 
-/* Appends the inputs that can be read again, with the options that were used for them; nothing
- * if there are only partials, which have no dumps, or stdin. */
+/* Appends the operands other than "-", which can be read again, with the values of -d and --where;
+ * nothing if there are no such operands, or if they are partials, which have no dumps. */
 static void add_inputs(struct strbuf *b, const struct classify_page_inputs *in) {
     size_t named = 0;
     for (size_t i = 0; !in->partials && i < in->operand_count; i++) {

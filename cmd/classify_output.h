@@ -32,7 +32,8 @@ struct classify_output {
     unsigned facets;  /* facets of rates, see struct triage_view */
     uint64_t top;     /* maximum number of buckets shown, 0 = all; UINT64_MAX = not given: formats
                          for people show 20, other formats all */
-    uint64_t width;   /* width of the table; 0 = the terminal's, $COLUMNS, or 100 */
+    uint64_t width;   /* width of the table in columns; 0 = the terminal's, else $COLUMNS, both
+                         limited to CLASSIFY_WIDTH_MIN … CLASSIFY_WIDTH_MAX, else 100 */
     const char *path; /* path of the output; NULL = stdout */
     bucket_note_of note; /* notes on buckets, see struct triage_view */
     void *note_ctx;
@@ -45,8 +46,8 @@ enum { CLASSIFY_WIDTH_MIN = 40, CLASSIFY_WIDTH_MAX = 400 };
 bool classify_read_facets(struct classify_output *o, const char *words, const char **wrong);
 /* Is the format the one that prints nothing? */
 bool classify_prints_nothing(const struct classify_output *o);
-/* Are colours wanted in the output, by --color, or because it goes to a terminal that shows
- * them? */
+/* Are colours wanted in the output: by --color or, if that leaves it open, because the output goes
+ * to a terminal that shows them and NO_COLOR is unset or empty? */
 bool classify_wants_colour(const struct classify_output *o);
 /* Prints a finished triage or, if it is not NULL, a table of values of it; a failure is printed and
  * counted. */
@@ -62,7 +63,7 @@ enum {
 };
 
 struct classify_page {
-    uint64_t detail;        /* number of buckets shown in detail */
+    uint64_t detail;        /* maximum number of buckets shown in detail */
     const char *source_url; /* URL of source lines; NULL = no links */
 };
 

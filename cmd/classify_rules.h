@@ -27,11 +27,12 @@ struct classify_rules {
 /* Adds the file that is the value of --rules, or sets r->raw if it is "none". False: an error was
  * printed. */
 bool classify_rules_take(struct classify_rules *r, struct cli_parser *p);
-/* Loads the requested rules, then the built-in ones. False: an error was printed. */
+/* Loads the requested rules, then the built-in ones; with r->raw, none at all. Sets r->set and
+ * r->name. False: an error was printed. */
 bool classify_rules_load(struct classify_rules *r);
-/* Prints the faults of the files and globs, or, if none were given, of the built-in rules, to a
- * file (NULL: stdout) as FILE:LINE: FAULT: TEXT. Returns CLI_OK if there are none, else
- * CLI_FAILED. */
+/* Prints the faults of the files and globs, or, if neither were given, of the built-in rules, to a
+ * file (NULL: stdout) as FILE:LINE: FAULT: TEXT, and their numbers to stderr. Returns CLI_OK if
+ * there are no faults and no failures, else CLI_FAILED. */
 int classify_rules_lint(struct classify_rules *r, const char *output);
 void classify_rules_release(struct classify_rules *r);
 

@@ -15,7 +15,7 @@
 
 enum cli_status {
     CLI_OK = 0,     /* every input was read, and every output written */
-    CLI_FAILED = 1, /* an input was unreadable, or an output could not be written */
+    CLI_FAILED = 1, /* an input was unreadable, an output could not be written, or memory ran out */
     CLI_USAGE = 2,
     CLI_GATE = 3,     /* a gate failed */
     CLI_GATE_DATA = 4 /* a gate had too little data to judge */
@@ -56,7 +56,7 @@ enum cli_kind {
 struct cli_setting {
     enum cli_kind kind;
     size_t offset, size; /* position and size of the member in the settings */
-    uint64_t min, max;   /* limits of a number */
+    uint64_t min, max;   /* limits, both allowed, of a number, or of a duration in ms */
     struct cli_words words;
     bool (*take)(void *settings, struct cli_parser *p);
 };
@@ -132,7 +132,7 @@ struct cli_parser {
     const struct cli_tool *tool;
     int argc;
     char **argv;
-    int next;                        /* index in argv */
+    int next;                        /* index in argv of the next argument to read */
     const char *letters;             /* rest of a group of letters such as -abc */
     const char *value;               /* value of the last option; NULL for a flag */
     const struct cli_option *option; /* row of the last option */
@@ -146,8 +146,8 @@ struct cli_parser {
 };
 
 /* Starts to parse. It must be called before any file is opened, because it opens /dev/null in place
- * of closed standard files, whose numbers a file would otherwise get. argv is permuted: operands
- * move past the options. */
+ * of closed standard files, whose numbers a file would otherwise get. argv is borrowed, and
+ * cli_read_options overwrites it from argv[0] on with the operands and a NULL behind them. */
 void cli_begin(struct cli_parser *p, const struct cli_tool *tool, int argc, char **argv);
 /* Reads the options into the command's settings, as the rows of the table say. Returns CLI_END when
  * all were read; CLI_EXIT after --help, --version or a mistake, which was printed, with the exit
@@ -174,8 +174,8 @@ int cli_choice(const struct cli_parser *p, const struct cli_words *words);
 
 /* ---- messages and status ---- */
 
-/* Prints "TOOL: TEXT" to stderr, with '?' for characters that are not printable; TEXT is cut to
- * 1023 bytes. */
+/* Prints "TOOL: TEXT" to stderr, with '?' for each byte of a character that is not printable, and
+ * for each byte that is not UTF-8; TEXT is cut to 1023 bytes. */
 void cli_say(const char *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
 
 /* Prints and counts failures, for the exit status. Of one input only the first 10 failures are
@@ -189,13 +189,13 @@ struct cli_failures {
     /* Numbers of failures of inputs in the whole run: printed, and not printed because there were
      * too many. */
     size_t printed, untold;
-    char last[ERR_TEXT_SIZE]; /* text of the last failure */
+    char last[ERR_TEXT_SIZE]; /* text of the last failure that cli_fail counted */
 };
-/* Prints "TOOL: WHERE: TEXT" (where: an input, or "INPUT:LINE"; may be NULL) and counts a failure;
- * it is counted without being printed if too many were printed already. Returns false, for callers
- * that return it. */
+/* Counts a failure, and prints "TOOL: WHERE: TEXT" (where: an input, or "INPUT:LINE") or, if
+ * `where` is NULL or TEXT already has it in single quotes, "TOOL: TEXT". A failure with a `where`
+ * is not printed if too many were printed already. Returns false, for callers that return it. */
 bool cli_fail(struct cli_failures *f, const char *where, const struct err *e);
-/* Prints "TOOL: WHERE: TEXT", in any case, and counts no failure. */
+/* Prints the text that cli_fail would print, in any case, and counts no failure. */
 void cli_notice(const struct cli_failures *f, const char *where, const struct err *e);
 /* Prints, in any case, and counts a failure of an output. */
 void cli_fail_output(struct cli_failures *f, const char *path, const struct err *e);
@@ -222,20 +222,23 @@ void cli_progress_end(struct cli_progress *p);
 
 /* ---- inputs ---- */
 
-/* A callback that gets each input, opened, and owns fd. name is a path, or "<stdin>". found is true
- * if the input was found in a folder rather than named by the user. */
+/* A callback that gets each input, opened, and owns fd. name is a path, "<stdin>", or, for a file
+ * in an archive, "ARCHIVE/MEMBER". found is true if the input was found in a folder or an archive
+ * rather than named by the user. */
 typedef void (*cli_on_input)(void *ctx, int fd, const char *name, bool found);
-/* A callback for an input that cannot be read, called in the order of the inputs; where: a path. */
+/* A callback for an input that cannot be read, called in the order of the inputs. where: the
+ * input's name, as cli_on_input gets it, or "''" for an empty operand. */
 typedef void (*cli_on_failure)(void *ctx, const char *where, const struct err *why);
 /* Returns the file that an option's value names; "-" is the standard input. */
 const char *cli_file_of(const char *value);
 /* Opens every operand in order: "-" is stdin, an archive stands for the files in it
- * (cli_read_archive), a folder stands for its regular files (recursive, in byte order of their
- * paths, without names that start with '.', without following links to folders). Without operands
- * stdin is read, unless it is a terminal: then a usage error is printed and CLI_USAGE returned. An
- * input that cannot be opened is passed to on_failure, and so is the file to which stdout goes, as
- * reading it would never end. A file in a folder that the output will replace is skipped. Returns
- * CLI_OK otherwise. */
+ * (cli_read_archive), a folder stands for its regular files and the links to such files (recursive,
+ * each folder in byte order of its names, without names that start with '.', without following
+ * links to folders, without file systems such as /proc). Without operands stdin is read, unless it
+ * is a terminal: then a usage error is printed and CLI_USAGE returned. In all other cases CLI_OK is
+ * returned. An input that cannot be opened is passed to on_failure, and so is the file to which
+ * stdout goes, as reading it would never end. A file in a folder that the output will replace is
+ * skipped with a message. */
 int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t count,
                        cli_on_input on_input, cli_on_failure on_failure, void *ctx);
 
@@ -250,7 +253,8 @@ bool cli_is_one_place(const char *a, const char *b);
  */
 enum st cli_check_folder(const char *path, struct err *e) BASE_MUST_USE;
 
-/* Makes signals that end this process kill a process group first; 0: none any more. */
+/* Makes SIGINT, SIGTERM, SIGHUP and SIGXFSZ, as far as they have their default action, kill a
+ * process group before they end this process. group 0: no group is killed any more. */
 void cli_kill_when_interrupted(pid_t group);
 
 /* An output: stdout, or a file that gets its name only when it is complete. It must not be

@@ -34,7 +34,7 @@ struct cli_answers {
 
 /* Prepares for answers if `on` is set. The struct must not be copied from then on. */
 void cli_answers_begin(struct cli_answers *a);
-/* Does --answer-each fit the operands, of which only "-" is read line by line? False after a
+/* Does --answer-each fit the operands: are there none, or is "-" the only one? False after a
  * printed usage error. */
 bool cli_answers_check(const struct cli_tool *tool, char **operands, size_t count);
 /* Adds to the answer the reason why the line at `where` ("INPUT:LINE"), or a part of it, gave no

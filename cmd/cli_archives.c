@@ -74,7 +74,8 @@ static bool wants_any_member(void *ctx, const char *name) {
     return true;
 }
 
-/* Returns the name of a member, ARCHIVE/MEMBER, without control characters. */
+/* Returns the name of a member, ARCHIVE/MEMBER with '?' for control characters of MEMBER, in *out;
+ * of a compressed file that is no archive, or if memory ran out, only the name of the file. */
 static const char *name_of_member(const struct archive_reading *a, const char *member,
                                   struct strbuf *out) {
     strbuf_addstr(out, a->name);

@@ -28,7 +28,7 @@ struct cli_dumps {
     uint64_t read;              /* number of inputs, without skipped ones */
     struct cli_skipped {
         uint64_t count;
-        struct strbuf names; /* names of the first files */
+        struct strbuf names; /* base names of the first three files */
     } skipped, no_stall;     /* no_stall: reports of kinds that hold no stall */
     pthread_mutex_t talk;    /* guards failures and progress, which workers use, too */
 };
@@ -88,8 +88,8 @@ int cli_maps_lint(struct cli_dumps *d, char **files, size_t count);
 
 /* Largest value of --cap, in seconds. */
 enum { CLI_CAP_S_MAX = 1000000000 };
-/* Adds the terms of a value of --where to the filter. False after a message that points at the
- * mistake. */
+/* Adds the terms of the value of the parser's last option, --where, to the filter. False after a
+ * message that points at the mistake, or, if memory ran out, with cli_nomem's result. */
 bool cli_take_where(struct where *w, struct cli_parser *p);
 /* Prints the fields of the filter that no examined input has, because a filter on such a field is
  * probably a mistake, and how many values a regular expression could not decide in time. who:

@@ -46,9 +46,10 @@ static int64_t child_clock_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Runs the program in the child process. Other threads of the parent may have held locks, so it
- * calls only functions that POSIX allows in a signal handler, and prctl and execvp, which take no
- * lock in glibc and musl. */
+/* Runs the program in the child process, and does not return. Other threads of the parent may have
+ * held locks, so become calls only functions that POSIX allows in a signal handler, and prctl and
+ * execvp, which take no lock in glibc and musl. Writes errno to `failed` if the program cannot be
+ * run. */
 static void become(char *const *words, int output, int failed) {
     (void)setpgid(0, 0); /* the program gets a process group, so that all processes that it starts
                             can be killed */
@@ -113,7 +114,8 @@ static enum st start_program(struct cli_child *c, char *const *words, struct err
     return err_sys(why, error, "cannot run '%s'", words[0]);
 }
 
-/* Reads the program's error output so far, without waiting, and keeps its end. */
+/* Reads the program's error output so far, without waiting, and keeps its last SAID_SIZE bytes;
+ * closes the pipe at its end. */
 static void read_said(struct cli_child *c) {
     char step[512];
     ssize_t n;
@@ -137,7 +139,7 @@ static void read_said(struct cli_child *c) {
     }
 }
 
-/* Appends the last line of the error output that is not blank. */
+/* Appends the last line of the kept error output that is not blank; nothing if there is none. */
 static void add_last_line(const struct cli_child *c, struct strbuf *said) {
     size_t end = c->said_len;
     while (end > 0 && strchr("\n\r\t ", c->said[end - 1])) {
@@ -150,7 +152,8 @@ static void add_last_line(const struct cli_child *c, struct strbuf *said) {
     strbuf_add(said, c->said + start, end - start);
 }
 
-/* Waits for the end of the program. False: it was killed because its time limit had passed. */
+/* Waits for the end of the program, and sets *status as waitpid does. False: the program was killed
+ * because `seconds` had passed. */
 static bool await_end(struct cli_child *c, unsigned seconds, cli_child_waiting waiting, void *ctx,
                       int *status) {
     const int64_t start = child_clock_ms();
@@ -451,10 +454,10 @@ static bool is_of_id(struct cli_fetch *f, const struct symbol_request *r, const 
     return fits;
 }
 
-/* Can other users change the folder in which libdebuginfod keeps what servers sent, and from which
- * it takes files without asking a server? A folder that DEBUGINFOD_CACHE_PATH names is trusted. The
- * others are those of debuginfod_find_debuginfo(3): the first one is used if it exists. ST_ERR:
- * they can, or memory ran out. */
+/* Checks that no other user can change the folder in which libdebuginfod keeps what servers sent,
+ * and from which it takes files without asking a server. A folder that DEBUGINFOD_CACHE_PATH names
+ * is trusted. Else both folders of debuginfod_find_debuginfo(3) are checked: `old`, which is used
+ * if it exists, and `now`. ST_ERR: another user can change one of them, or memory ran out. */
 static enum st check_server_cache(struct err *e) {
     const char *named = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME");
     const char *cache = getenv("XDG_CACHE_HOME");

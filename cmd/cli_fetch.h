@@ -8,7 +8,8 @@
 #include "index/symbol_set.h"
 
 /* Says whether the servers of DEBUGINFOD_URLS are asked: with CLI_SERVERS_AUTO, if the variable
- * names any and CI is not set or empty; with CLI_SERVERS_ON always; with CLI_SERVERS_OFF never. */
+ * names any and the variable CI is unset or empty; with CLI_SERVERS_ON always, and it is an error
+ * if DEBUGINFOD_URLS names none; with CLI_SERVERS_OFF never. */
 enum cli_servers { CLI_SERVERS_AUTO, CLI_SERVERS_ON, CLI_SERVERS_OFF };
 
 struct cli_fetch_options {

@@ -72,7 +72,7 @@ static size_t replaced_count;
 
 static const char *entry_of(const char *path, size_t *len, struct stat *folder);
 
-/* Is the path this entry of a folder, whose file it has? */
+/* Are both paths one name in one folder? True also if the folder of either is not found. */
 static bool is_entry(const char *path, const char *of) {
     struct stat folder, of_folder;
     size_t len, of_len;
@@ -82,8 +82,8 @@ static bool is_entry(const char *path, const char *of) {
             memcmp(name, of_name, len) == 0);
 }
 
-/* Is this entry of a folder a file that an output will replace, or a link to it? Another hard link
- * keeps what is in the file. */
+/* Is the entry of a folder a file that an output will replace, or, with `link`, a symbolic link to
+ * such a file? Another hard link to the file does not count, as it keeps what is in the file. */
 static bool output_replaces(const char *path, const struct stat *st, bool link) {
     for (size_t i = 0; i < replaced_count; i++) {
         if (cli_is_same_file(st, &replaced[i].st) && (link || is_entry(path, replaced[i].path))) {
@@ -366,7 +366,7 @@ static bool lock_temporary(int fd) {
     return fstat(fd, &st) != 0 || st.st_nlink > 0;
 }
 
-/* Opens a new file beside target and returns its descriptor. Its name begins with '.', so that
+/* Opens a new file beside o->target; -1: error, in errno. The file's name begins with '.', so that
  * it is no input of its folder. Others cannot read it while it is to replace a file, whose rights
  * it gets when it is complete. */
 static int cli_open_temporary(struct cli_output *o) {

@@ -110,8 +110,8 @@ struct indexing {
     size_t built;
     struct pool *pool;
     VEC(struct index_job *) held; /* files held back until there is one for every thread */
-    bool side_by_side;            /* there were at least as many files as threads */
-    bool listed;                  /* the permanent store has a catalog */
+    bool side_by_side;            /* there were at least as many small files as threads */
+    bool listed;                  /* the permanent store was given a catalog */
     struct err failure;           /* first error that ends the run */
 };
 

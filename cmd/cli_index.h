@@ -19,10 +19,11 @@
     }
 
 /* Opens the store at path; NULL = $XDG_CACHE_HOME/stallkit, or $HOME/.cache/stallkit. If the
- * environment names neither, or a user other than this one and root may write to that default
- * folder, *out is NULL and nothing in it is read or changed. permanent: see struct store_options.
- * absent gets the reason why *out is NULL; if absent is NULL, an unsafe folder is reported in one
- * line. False: out of memory, which was reported. */
+ * environment gives neither (XDG_CACHE_HOME is no absolute path, and HOME no absolute path of a
+ * folder), or a user other than this one and root may write to that default folder, *out is NULL
+ * and nothing in the folder is read or changed. permanent: see struct store_options. absent gets
+ * the reason why *out is NULL; if absent is NULL, an unsafe folder is reported in one line. False:
+ * out of memory, which was reported. */
 bool cli_store_open(struct index_store **out, const char *path, bool permanent, unsigned threads,
                     struct err *absent, struct cli_failures *failures);
 /* Prints the store's first failure in one line, without counting it as a failure of the run, and
@@ -43,8 +44,10 @@ struct cli_index {
 };
 
 /* Builds the index of every debug file among the paths (files, bundles, folders) that has none in
- * the store yet, several small files at a time; prints in one line, unless quiet, how many indexes
- * are ready. Unreadable files and those that cannot be indexed are printed and counted. */
+ * the store yet, several small files at a time; a permanent store gets none of a file without an
+ * id. Prints in one line, unless quiet, how many indexes are ready; if an error ended the work on a
+ * permanent store, prints in any case how many are not listed in its catalog. Unreadable files and
+ * those that cannot be indexed are printed and counted, and so is the lack of any debug file. */
 void cli_index_paths(const struct cli_index *x, char **paths, size_t count);
 
 /* The work on a permanent store in a run that reads no dumps. */

@@ -11,8 +11,9 @@
 #include "base/strbuf.h"
 
 /* Opens /dev/null in place of a closed stdin, stdout or stderr, since the next file opened would
- * otherwise get that descriptor. It is opened so that reading stdin and writing the others fail,
- * and so that programs that are run do not inherit it. */
+ * otherwise get that descriptor. stdin and stderr are opened for writing only and stdout for
+ * reading only, so that using stdin or stdout fails, and so that programs that are run do not
+ * inherit them. */
 static void occupy_standard_files(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) { /* the lower ones are open */
@@ -189,8 +190,8 @@ static const struct cli_option *option_by_letter(const struct cli_tool *tool, ch
     return NULL;
 }
 
-/* Takes an option with its value: the attached text, or, if the option needs a value, else the next
- * argument. Returns the option's id, or CLI_EXIT after a printed usage error. */
+/* Takes an option with its value: the attached text, or, if there is none and the option needs a
+ * value, the next argument. Returns the option's id, or CLI_EXIT after a printed usage error. */
 static int take_value(struct cli_parser *p, const struct cli_option *o, struct cli_typed typed,
                       const char *attached) {
     char shown[CLI_TYPED];

@@ -51,23 +51,28 @@ struct cli_symbols {
     struct learned_names *names;   /* names from the inputs; NULL = nothing is learned */
     struct learned_sources *learned;
     struct retrace_set *retrace; /* mappings among the paths; NULL = there cannot be any */
-    uint64_t short_named;        /* number of dumps with short names whose mapping is missing */
-    char short_id[72];           /* id of the first such dump's mapping; guarded by dumps->talk */
+    /* Number of dumps with short names whose mapping is missing, and the id of the mapping of the
+     * one that was counted first; both are guarded by dumps->talk. */
+    uint64_t short_named;
+    char short_id[72];
     bool streaming; /* the inputs are read once, so their names are kept but not used */
 };
 
 /* Is the value a valid one of --use? False: an error was printed. */
 bool cli_symbols_check_use(const struct cli_tool *tool, const char *value);
 /* Opens the files that the options name; unreadable files are printed, counted and left out. dumps
- * is borrowed. False: out of memory, which was reported. */
+ * is borrowed. False: out of memory, or cli_fetch_open failed; an error was printed. */
 bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o,
                       struct cli_dumps *dumps, unsigned jobs);
 /* Calls cli_dumps_run with the dumps that cli_symbols_open got. Unless --no-learn was given, it
- * first reads all inputs for names if they can be read twice; learned names are kept in the store
- * of --learn. If s is closed it only calls cli_dumps_run. */
+ * first reads all inputs for names if they can be read twice; with --learn, the learned names are
+ * added to its store if cli_dumps_run returned CLI_OK. If s is closed, cli_symbols_run only calls
+ * cli_dumps_run. Returns the result of cli_dumps_run; CLI_FAILED, with the error printed, if the
+ * first reading failed. */
 int cli_symbols_run(struct cli_symbols *s, struct cli_dumps *dumps, unsigned jobs, char **operands,
                     size_t count);
-/* Calls symbolize_dump for a dump that cli_symbols_run reads. */
+/* Calls symbolize_dump for a dump that cli_symbols_run reads; with --learn, keeps the dump's own
+ * names first if the inputs are read only once. Thread safe. */
 enum st cli_symbols_dump(struct cli_symbols *s, struct dump *d, struct dump_addition *add,
                          struct err *e) BASE_MUST_USE;
 /* Names a dump that cli_symbols_run reads, unless s is closed, and makes its key. *keyer is the

@@ -77,8 +77,8 @@ void flame_causes_release(struct flame_causes *c) {
 static const char holder_mark_colour[PALETTE_COLOUR_SIZE] = "r3",
                   holder_colour[PALETTE_COLOUR_SIZE] = "r1";
 
-/* Sets the colour of a frame by whether it is above a mark of --by=holder. Frames come in
- * pre-order. */
+/* Sets the colour of a frame if it is a mark of --by=holder, and its colour and note if it is above
+ * one. Frames come in pre-order. */
 static void mark_holder(void *ctx, const struct layout_frame *f, const struct frame_name *name,
                         char colour[PALETTE_COLOUR_SIZE], struct strbuf *note) {
     struct flame_holder_marks *h = ctx;

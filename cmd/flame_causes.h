@@ -26,7 +26,8 @@ void flame_causes_release(struct flame_causes *c);
 struct flame_holder_marks {
     struct svg_marks marks; /* for svg_options; valid as long as this struct */
     struct svg_key keys[2]; /* private, as depth */
-    uint32_t depth;         /* depth of the mark that is below the last frame; 0 = there is none */
+    uint32_t depth;         /* depth of the outermost mark that is the last frame or a caller of it;
+                               0 = there is none */
 };
 void flame_holder_marks_start(struct flame_holder_marks *h);
 

@@ -26,10 +26,13 @@ struct flame_diff {
 /* Parses a value of --fail-if and adds it; false: an error was printed. */
 bool flame_diff_take_limit(struct flame_diff *d, const struct cli_tool *tool, const char *text);
 /* Reads both operands, the first into d->base and the second into `in`, as flame_inputs_read does
- * with the settings of `in`, and pairs their trees. Returns what flame_inputs_read returns. */
+ * with the settings of `in`, and pairs their trees. Returns what flame_inputs_read returns; also
+ * CLI_FAILED, with the error printed, if the units of both differ or memory ran out. */
 int flame_diff_read(struct flame_diff *d, struct flame_inputs *in, char **operands);
-/* Prints a line for each limit that is exceeded or cannot be judged, and unless `quiet` for each
- * that holds. Returns whether one is exceeded. */
+/* Prints a line for each limit that is exceeded, and unless `quiet` for each that holds. A limit
+ * that is exceeded with less than d->min_samples samples is not judged, which its line says.
+ * Returns whether one is exceeded with enough samples. A limit in another unit counts as a failure.
+ */
 bool flame_diff_judge(const struct flame_diff *d, const char *tool, const char *unit, bool quiet,
                       struct cli_failures *failures);
 void flame_diff_release(struct flame_diff *d);

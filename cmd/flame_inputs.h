@@ -52,7 +52,8 @@ struct flame_inputs {
     struct cli_dumps dumps;      /* its failures are those of the whole command */
     struct fold fold;            /* its stats are read by the command */
     uint64_t others_ms;          /* by_holder: ms of dumps that do not wait for locks */
-    uint64_t apart[APART_COUNT]; /* numbers of dumps that do not count, by reason */
+    uint64_t apart[APART_COUNT]; /* numbers of dumps that do not count, by reason; of those that
+                                    count at APART_NONE */
     struct where_seen said;      /* fields of `where` that the dumps have */
     uint64_t folded_stacks;      /* number of lines of folded input that were added */
     uint64_t rounded;            /* number of those lines of folded input whose counts were cut to

@@ -313,7 +313,7 @@ struct addr_job {
     struct addr_job *next; /* next free job */
     struct strbuf words, out;
     VEC(struct err) failures; /* failures in the order of the words */
-    bool failed;              /* memory ran out while `failures` grew */
+    bool failed;              /* memory ran out while `words` or `failures` grew */
 };
 
 /* Returns an empty batch, which reuses the memory of a finished one. NULL: out of memory. */
@@ -406,8 +406,8 @@ static size_t whole_words(const char *text, size_t len) {
     return len;
 }
 
-/* Reads words as they come, and answers whenever no more can be read at once: a person, or a
- * program at the other end of two pipes, may be waiting for the answers. */
+/* Reads words as they come, and prints all answers whenever no input can be read without waiting: a
+ * person, or a program at the other end of two pipes, may be waiting for the answers. */
 static void on_input(void *ctx, int fd, const char *name, bool found) {
     (void)found;
     struct addr_run *run = ctx;

@@ -358,7 +358,8 @@ static bool has_output(const struct flame_run *run) {
     return was_read(&run->inputs) && (!run->diff.on || was_read(&run->diff.base));
 }
 
-/* Prints the fields of the filter that no dump, on either side of a difference, has. */
+/* Prints the fields of the filter that no examined dump, on either side of a difference, has;
+ * nothing if no dump was examined. */
 static void flame_tell_unsaid(const struct flame_run *run) {
     struct where_seen said = run->inputs.said;
     where_seen_add(&said, &run->diff.base.said);

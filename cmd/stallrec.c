@@ -32,7 +32,7 @@ enum {
 /* Largest value of --keep-bytes: its 18 digits fit into the environment variable of the library. */
 #define MAX_KEEP_BYTES UINT64_C(999999999999999999)
 
-/* Milliseconds between two checks for news of stalls with -v. */
+/* Milliseconds between two checks for news of stalls with -v, or for processes with --follow. */
 enum { NEWS_MS = 100 };
 
 /* Maximum number of milliseconds for which other processes that the program started are awaited
@@ -275,9 +275,9 @@ static uint64_t recorder_clock_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Waits for the child, and forwards signals that were sent to stallrec alone: those of a terminal
- * and of the kernel reach the child anyway. Returns the child's exit status, or EXIT_SIGNAL plus
- * its signal. */
+/* Waits for the child, and forwards signals that other processes sent to stallrec: those of a
+ * terminal and of the kernel reach the child anyway, and those of the child are not sent back.
+ * Returns the child's exit status, or EXIT_SIGNAL plus the signal that ended it. */
 static int await_program(const struct run *run, pid_t child, const sigset_t *signals,
                          struct recorder_ending *end) {
     uint64_t heard = 0;

@@ -126,7 +126,7 @@ bool recorder_replay(const char *tool, const char *trace, const char *preset) {
 /* Sums over all recorded processes; times are in ms. */
 struct recorder_sums {
     uint64_t stalls, dumps, lost;
-    int lost_error; /* errno of the last lost dump; 0: unknown */
+    int lost_error; /* errno of the last lost dump; 0: see recorder_say_lost */
     uint64_t wall_ms, watched_ms, input_ms, unwatched_ms[PRELOAD_UNWATCHED];
     const char *unclear;            /* place of a wait of UNCLEAR; NULL: there was none */
     uint32_t threads, thread_loops; /* number of watched threads, and of those with an event loop */

@@ -27,8 +27,8 @@ struct strbuf;
 const char *recorder_plural(uint64_t n);
 /* Returns the name of a loop of this kind, an enum finder_kind. */
 const char *recorder_loop_kind(uint32_t kind);
-/* Prints that `lost` dumps were lost. error: errno of the last one; 0: there was no memory for
- * it. */
+/* Prints that `lost` dumps were lost. error: errno of the last one; 0: more dumps were open at once
+ * than the recorder keeps. */
 void recorder_say_lost(uint64_t lost, int error);
 /* Prints that the program `name` was ended by the signal `number`. for_us: it may have been in a
  * system call that it made for the recorder. */
@@ -38,8 +38,8 @@ void recorder_say_signal(const char *name, int number, bool for_us);
  * unclear: the place of the wait of REC_UNWATCHED_UNCLEAR, NULL = there was none. */
 void recorder_add_input(struct strbuf *line, uint64_t input_ms, const uint64_t *unwatched_ms,
                         const char *unclear);
-/* Appends "; not watched: launch 0.9 s, …" to a line: reasons of at least 50 ms. unwatched_ms:
- * indexed by enum rec_unwatched. */
+/* Appends "; not watched: launch 0.9 s, …" to a line: reasons of at least 50 ms, without
+ * REC_UNWATCHED_UNCLEAR; nothing if there are none. unwatched_ms: indexed by enum rec_unwatched. */
 void recorder_add_reasons(struct strbuf *line, const uint64_t *unwatched_ms);
 
 /* The way and the time in which the program ended. */
@@ -51,9 +51,9 @@ struct recorder_ending {
     uint64_t began_ns, ended_ns; /* times of CLOCK_MONOTONIC */
 };
 
-/* Prints a line for each stall that began or ended in the recorded processes since the last call.
- * *heard: number of the last printed item of the news, 0 at first. now_ns: ns since the program's
- * start. */
+/* Prints a line for each stall that began, ended or was taken back in the recorded processes since
+ * the last call, unless a later item of the news has overwritten it. *heard: number of the last
+ * item that was printed or passed over, 0 at first. now_ns: ns since the program's start. */
 void recorder_say_news(const struct preload_report *report, uint64_t *heard, uint64_t now_ns);
 /* Prints the line of a stall of this kind: one that continues, or, if `ended`, one that is over.
  * now_ns: ns since the program's start; age_ms: the stall's length so far. */

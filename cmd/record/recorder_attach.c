@@ -199,8 +199,8 @@ static void take_precedence(void) {
     setpriority(PRIO_PROCESS, 0, NICE); /* fails for most users */
 }
 
-/* Prints a line of --top: the busy share of the loop's time, its longest busy stretch, and the
- * innermost functions of the last stack. */
+/* Prints a line of --top: the busy share of the loop's time, the longest busy stretch, and the
+ * functions `inner` and `app` of attach_look_at_top; or that no event loop is known. */
 static void print_top(const struct attached_family *f) {
     struct attach_top top = attach_look_at_top(family_first(f));
     if (!top.known) {
@@ -251,8 +251,8 @@ static void record(struct attached_family *f, const struct recorder_settings *se
     }
 }
 
-/* Records the other processes for up to OTHERS_NS after the first one ended, as they may end
- * shortly after it. */
+/* Records the other processes until they have ended, but for no longer than OTHERS_NS after the
+ * first one ended, and no longer than until SIGINT or SIGTERM comes. */
 static void record_others(struct attached_family *f, int signals) {
     uint64_t until = stallrec_clock_ns() + OTHERS_NS;
     while (family_living(f) > 0 && stallrec_clock_ns() < until) {

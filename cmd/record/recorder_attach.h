@@ -4,12 +4,14 @@
 
 #include "record/recorder_settings.h"
 
-/* Records the process settings->pid until it ends, settings->for_seconds have passed, or a
- * signal that ends programs comes. Returns the exit status. */
+/* Records the process settings->pid until it ends, settings->for_seconds (if not 0) have passed, or
+ * SIGHUP, SIGINT, SIGQUIT or SIGTERM comes. Returns the exit status: 0, or 125 if the process
+ * cannot be recorded. */
 int recorder_attach_process(const struct recorder_settings *settings);
 
 /* Runs the program argv, whose file is `path`, and records it. Returns the exit status: the
- * program's, 128 plus the signal that ended it, or 125 if it cannot be recorded. */
+ * program's, 128 plus the signal that ended it, 126 if it cannot be run, or 125 if it cannot be
+ * started or recorded. */
 int recorder_attach_program(const struct recorder_settings *settings, const char *path,
                             char **argv);
 

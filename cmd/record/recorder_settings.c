@@ -88,7 +88,8 @@ bool settings_context(void *settings, struct cli_parser *p) {
     return !s->context.failed || cli_reject(p->tool, "--context: out of memory");
 }
 
-/* Returns a configuration with the preset's values, except for those that options set. */
+/* Returns a configuration with the preset's values, except for the detectors and threshold_ms, if
+ * options set these. */
 static struct stallrec_config values(const struct recorder_settings *s) {
     struct stallrec_config config;
     stallrec_config_init(&config, sizeof config);
@@ -150,8 +151,8 @@ const char *settings_thread_glob(const struct recorder_settings *s) {
 
 void settings_config(const struct recorder_settings *s, struct stallrec_config *out) {
     enum {
-        /* In ms; samples begin early, because a user who looks for a stall wants to know the
-         * holder of the lock. */
+        /* In ms; samples of the other threads begin early, because a user who looks for a stall
+         * wants to know the holder of the lock. */
         THREADS_AFTER_MS = 1000
     };
     *out = values(s);

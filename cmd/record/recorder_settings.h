@@ -51,8 +51,8 @@ void settings_config(const struct recorder_settings *s, struct stallrec_config *
 /* Returns the glob for names of threads; NULL: only the main thread is watched. */
 const char *settings_thread_glob(const struct recorder_settings *s);
 
-/* Returns how many ms the loop has to be busy for a stall; 0: neither the runloop nor the semaphore
- * detector is on. */
+/* Returns the least number of ms after which the detectors runloop (threshold_ms) and semaphore
+ * (sem_ms times sem_count) report a stall, of those that are on; 0: neither is on. */
 uint64_t settings_stall_ms(const struct recorder_settings *s);
 
 void settings_release(struct recorder_settings *s);

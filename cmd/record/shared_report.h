@@ -13,9 +13,10 @@ struct shared_report {
                    name */
 };
 
-/* Closes `low` and returns a duplicate with a high number, which the recorded program inherits:
- * programs expect the lowest numbers to be free, and shell scripts redirect 3 to 9. Returns -1
- * with errno set if there is no duplicate, or low is negative. */
+/* Closes `low` and returns a duplicate, which the recorded program inherits, with a number of 100
+ * or more, or, if the limit of open files forbids that, of 3 or more: programs expect the lowest
+ * numbers to be free, and shell scripts redirect 3 to 9. Returns -1 with errno set if there is no
+ * duplicate, or low is negative. */
 int raise_descriptor(int low);
 
 /* Makes zeroed shared memory, and sets *r, for which the caller calls shared_report_release.

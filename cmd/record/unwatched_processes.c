@@ -30,7 +30,8 @@ static bool unwatched_is_sure(const struct unwatched_process *p) {
     return p->since_ns != 0 && p->seen_ns - p->since_ns >= LOADING_NS;
 }
 
-/* Returns the entry of a process that was alive at the last look or was found in this one. */
+/* Returns the entry of a process that was alive at the last look or was found in this one; NULL:
+ * there is none. */
 static struct unwatched_process *find_unwatched(struct unwatched_processes *u, pid_t pid) {
     for (uint32_t i = 0; i < u->count; i++) {
         if (u->process[i].pid == pid && u->process[i].lives) {
@@ -51,7 +52,7 @@ static void add_unwatched(struct unwatched_processes *u, pid_t pid, uint32_t *le
     }
 }
 
-/* Removes ended processes, but for those that are certain. */
+/* Removes the ended processes for which unwatched_is_sure is false. */
 static void drop_ended(struct unwatched_processes *u) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < u->count; i++) {

@@ -14,8 +14,9 @@ enum { UNWATCHED_MAX = 1024, UNWATCHED_NAME = 32 };
 
 struct unwatched_process {
     pid_t pid;
-    uint64_t since_ns, seen_ns; /* times of the first and the latest look that saw the process
-                                   without a watching library; since_ns 0: no look did */
+    /* Times of the first and the latest look that saw the process without a watching library;
+     * since_ns 0: no look did, or the library began to watch in time. */
+    uint64_t since_ns, seen_ns;
     bool lives;
     char name[UNWATCHED_NAME];
 };
@@ -36,7 +37,8 @@ void unwatched_look(struct unwatched_processes *u, const struct preload_report *
 /* Returns the number of processes that were without a watching library for so long that they are no
  * programs that start, and sets *ms to their time in all. */
 uint32_t unwatched_count(const struct unwatched_processes *u, uint64_t *ms);
-/* Prints these processes in a line that begins with the tool's name; nothing if there is none. */
+/* Prints the processes of unwatched_count in a line that begins with the tool's name, and the
+ * number `left_out` in another; a line is left out if its number is 0. */
 void unwatched_say(const struct unwatched_processes *u, const char *tool);
 
 #endif

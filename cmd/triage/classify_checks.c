@@ -19,8 +19,8 @@ static bool check_holders(const struct cli_tool *tool, const struct classify_set
     return !s->output.facets || cli_reject(tool, "--by holder excludes --facets");
 }
 
-/* Is the output the history, or a file that SQLite keeps beside it, also if it is not there yet? A
- * stranger's journal would be taken for one to be played back. */
+/* Is the output the history, or a file that SQLite keeps beside the history, also if that file does
+ * not exist yet? SQLite would take an output of such a name for a journal and play it back. */
 static bool is_of_history(const char *history, const char *output) {
     static const char *const beside[] = {"", "-journal", "-wal", "-shm"};
     char *real = history ? realpath(history, NULL) : NULL;

@@ -38,7 +38,7 @@ struct classify_history {
     uint64_t keep_bytes;      /* 0 = no limit */
     char now[32];             /* time of this run: "2026-11-20T10:00:00Z" */
     struct history_note note; /* the last result of history_note_of */
-    struct err unread;        /* first failure of classify_history_note */
+    struct err unread;        /* a failure to read notes or marks, for classify_notes_were_read */
     struct gone_list gone;    /* gone or returned buckets by the counts of the printed days */
     struct strbuf rows;       /* rows of the kept page that is printed; empty = there is none */
     struct map fixed;         /* ids of the buckets with a fixed-in mark */
@@ -59,9 +59,10 @@ bool classify_set_today(const struct cli_tool *tool, struct classify_history *h)
 /* Removes the days that are older than --keep allows, or that exceed its bytes, from the history.
  * False: an error was printed. */
 bool classify_keep_history(struct classify_history *h, struct cli_failures *failures);
-/* Opens the history for reading, for adding if `adds`, and for changes if --mark, --forget-user or
- * --keep is given. Sets *cap_s to the history's cap, with a message, if that is a whole number of
- * seconds and --cap was not given. Returns CLI_OK, or CLI_FAILED, with the error printed. */
+/* Opens the history: for changes if --mark or --forget-user is given, or --keep without `adds`;
+ * else for adding if `adds`; else for reading. Sets *cap_s to the history's cap, with a message, if
+ * that is another one and a whole number of seconds, and --cap was not given. Returns CLI_OK, or
+ * CLI_FAILED, with the error printed. */
 int classify_open_history(struct classify_history *h, const struct cli_tool *tool, bool adds,
                           bool cap_given, uint64_t *cap_s, struct cli_failures *failures);
 /* Begins to add dumps, which are counted with the options o. False: an error was printed. */
@@ -70,12 +71,12 @@ bool classify_begin_history(struct classify_history *h, const struct triage_opti
 /* Commits the dumps added since the last commit if there are at least 10,000 of them, or, with
  * `all`, in any case. ST_ERR: as history_commit. */
 enum st classify_commit_history(struct classify_history *h, bool all, struct err *e);
-/* Ends the adding: commits, removes the days that --keep does not keep, and prints the numbers of
- * added and removed items. False: an error was printed. */
+/* Ends the adding: commits, prints how many dumps and session records were added, known before or
+ * refused, and calls classify_keep_history. False: an error was printed. */
 bool classify_end_history(struct classify_history *h, const struct cli_tool *tool,
                           struct cli_failures *failures);
-/* Reads days into *t. A damaged part is printed, counted and left out. False: an error was printed;
- * *t is then not set. */
+/* Reads days into *t, which must be NULL. A damaged part is printed, counted and left out. False:
+ * an error was printed, and *t is still NULL. */
 bool classify_read_history(struct classify_history *h, enum history_days days, struct keyer *k,
                            const struct triage_options *o, struct triage **t,
                            struct cli_failures *failures);
@@ -91,9 +92,11 @@ int classify_check_history_file(struct classify_history *h, const char *output,
  * finished, and outlive the notes. False: an error was printed. */
 bool classify_find_gone(struct classify_history *h, const struct triage *t,
                         struct cli_failures *failures);
-/* Empty that list, and add a bucket to it, whose texts are borrowed; ctx: the struct
- * classify_history. ST_ERR: out of memory. */
+/* Empties h->gone, and forgets h->fixed and h->marked, which are read again when they are needed.
+ */
 void classify_clear_gone(struct classify_history *h);
+/* Adds a bucket, whose texts are borrowed, to the list `gone` of ctx, a struct classify_history.
+ * ST_ERR: out of memory. */
 enum st classify_note_gone(void *ctx, const struct gone_bucket *b, struct err *e);
 /* Sets *out to the note on a bucket; it is a bucket_note_of, whose ctx is the struct
  * classify_history. If the history cannot be read, there is no note, and classify_notes_were_read

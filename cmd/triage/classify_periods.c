@@ -47,7 +47,7 @@ enum st classify_period_at(struct classify_periods *p, const char *time, struct 
     return ST_OK;
 }
 
-/* Writes a partial as one line behind its head. text: scratch, emptied. */
+/* Writes a partial as one line behind its head. text: scratch, whose content is replaced. */
 static enum st write_period(const struct classify_period *row, struct strbuf *text,
                             struct sink *out, struct err *e) {
     strbuf_clear(text);

@@ -31,7 +31,7 @@ enum st classify_period_at(struct classify_periods *p, const char *time, struct 
                            struct err *e) BASE_MUST_USE;
 /* Writes each period's partial as a line: a head whose kind is "partial" and whose id is the
  * period's name, then the lines of stall-partial(5) with a tab behind each in place of its line
- * feed. All counts begin at zero again. ST_ERR: out of memory. */
+ * feed. Then removes all periods, also after an error. ST_ERR: out of memory. */
 enum st classify_periods_write(struct classify_periods *p, struct sink *out,
                                struct err *e) BASE_MUST_USE;
 void classify_periods_release(struct classify_periods *p);

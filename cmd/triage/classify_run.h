@@ -27,11 +27,12 @@ struct classify_run {
     bool annotate, partial;
     struct classify_periods periods; /* of --partial --answer-each */
     bool skip_missing;     /* a dump whose app image has no symbols is answered and not counted */
-    uint64_t taken;        /* dumps and session records of the current line */
-    uint64_t every, since; /* every: dumps in one partial; since: dumps since the last partial */
+    uint64_t taken;        /* number of dumps, session records and refusals of the current line */
+    uint64_t every, since; /* every: dumps in one partial, 0 = unlimited; since: dumps, with
+                              every_ms also session records, since the last partial */
     uint64_t every_ms;     /* time of one partial in ms; 0 = unlimited */
-    uint64_t due_ms; /* monotonic time in ms at which a partial is due; 0 = no dump has come since
-                        the last partial */
+    uint64_t due_ms; /* monotonic time in ms at which a partial is due; 0 = no dump and no session
+                        record has come since the last partial, or every_ms is 0 */
     bool broken;     /* memory ran out, so the counts are incomplete */
 };
 

@@ -37,8 +37,8 @@ static void catch_signals(void) {
 
 /* ---- symbols that change ---- */
 
-/* Returns a number that changes when one of the -d paths appears, or its inode, size or time of
- * change differs. */
+/* Returns a number, a hash, that differs when one of the -d paths has appeared or gone, or has
+ * another inode, size or time of modification. */
 static uint64_t state_of_symbols(const struct classify_watch *w) {
     uint64_t state = 0;
     for (size_t i = 0; i < w->symbol_count; i++) {
@@ -116,8 +116,8 @@ static enum st write_report(const struct classify_watch *w, const struct watch_o
     return ok ? ST_OK : ST_ERR;
 }
 
-/* Returns the last failure that was printed for the file; earlier failures of the file are
- * printed, too. */
+/* Returns the text of the last failure that cli_fail counted for the file; "refused" if there is
+ * none. Earlier failures of the file were only printed. */
 static const char *reason_of(const struct cli_failures *failures) {
     return failures->last[0] ? failures->last : "refused";
 }

@@ -13,7 +13,8 @@ struct watch_ops {
      * which was printed. *broken is set if the history itself cannot be written; the file must
      * then stay. */
     bool (*add)(void *ctx, char *path, bool *broken);
-    /* Writes the page to a file, and the metrics to `metrics`. False: an error was printed. */
+    /* Writes the page to the file at path `page`, and appends the metrics to `metrics`. False: an
+     * error was printed. */
     bool (*report)(void *ctx, const char *page, struct strbuf *metrics);
     void *ctx;
 };
@@ -32,8 +33,8 @@ struct classify_watch {
 bool classify_check_watch(const struct cli_tool *tool, const struct classify_watch *w,
                           const char *history, bool excluded);
 /* Checks the folder once a second, until SIGTERM or SIGINT, which end the watch between two files.
- * Returns CLI_OK, or CLI_FAILED, with the error printed: the folder or the history is no longer
- * accessible. */
+ * Returns CLI_OK, or CLI_FAILED, with the error printed: the folder cannot be read or changed, the
+ * history cannot be written, or memory ran out. */
 int classify_watch(struct classify_watch *w, const struct watch_ops *ops,
                    struct cli_failures *failures);
 /* Appends the metrics of a finished triage in Prometheus' text form (exposition format 0.0.4).

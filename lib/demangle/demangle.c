@@ -13,8 +13,9 @@ static bool starts(const char *s, size_t len, const char *prefix) {
     return len >= n && memcmp(s, prefix, n) == 0;
 }
 
-/* Does the name end in the hash of Rust's legacy mangling? Such a name is an Itanium name that ends
- * in "17h" and 16 hex digits, perhaps with a suffix such as .llvm.123 after them. */
+/* Does the name have the hash of Rust's legacy mangling? Such a name is an Itanium name that ends
+ * in "17h", 16 hex digits and 'E', perhaps with a suffix such as .llvm.123 after them; what follows
+ * the 'E' is not checked. */
 static bool has_rust_hash(const char *s, size_t len) {
     for (size_t i = 0; i + 20 <= len; i++) {
         if (memcmp(s + i, "17h", 3) == 0 && s[i + 19] == 'E' &&
@@ -51,9 +52,9 @@ enum demangle_scheme demangle_scheme_of(const char *name, size_t len) {
 }
 
 /* Finds the mangled function name in the name of a block's code, such as
- * ___ZN1A1fEv_block_invoke_2, which Clang makes (here without Mach-O's additional underscore, which
- * the caller dropped). Returns its length, with its start in *inner; 0 if the name is no such
- * name. */
+ * ___ZN1A1fEv_block_invoke_2, which Clang makes: two to four underscores, "Z", the rest of the
+ * function name and "_block_invoke", which ends the name or is followed by '_' or '.'. Returns the
+ * length of the function name, with its start, "_Z", in *inner; 0 if the name is no such name. */
 static size_t block_inner(const char *name, size_t len, const char **inner) {
     size_t skip = 0;
     while (skip < len && name[skip] == '_') {

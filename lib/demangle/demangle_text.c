@@ -24,8 +24,9 @@ static size_t objc_prefix(const char *word, size_t len) {
     return 0;
 }
 
-/* Is the word too short for a Swift symbol, which has a type and an operator on it, such as
- * `$sSiN`? Shorter ones are types alone, and words of other languages look like them: `$sx`. */
+/* Does the word begin with `$` or `_T`, and is it shorter than any Swift symbol, which has a type
+ * and an operator on it, such as `$sSiN`? Shorter words are types alone, and words of other
+ * languages look like them: `$sx`. */
 static bool is_short_word(const char *word, size_t len) {
     enum { SYMBOL_MIN = 5 };
     return len < SYMBOL_MIN && len > 1 && (word[0] == '$' || (word[0] == '_' && word[1] == 'T'));

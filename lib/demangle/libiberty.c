@@ -81,7 +81,7 @@ static void *read_long_name(void *ctx) {
 }
 
 /* Demangles a long name on a thread with a large stack. ST_NONE: it cannot be demangled, or such a
- * thread cannot be started. */
+ * thread cannot be started. ST_ERR: out of memory. */
 static enum st demangle_long(const char *name, size_t len, struct strbuf *out, struct err *e) {
     struct long_name n = {.name = name, .out = out, .e = e, .st = ST_NONE};
     pthread_attr_t attributes;

@@ -1,11 +1,12 @@
 /* The HTML page of a triage: one file that loads no other resource.
  *
  * It can be read without its script: a table of the buckets, and the first ones in detail. The
- * script (page_*.js) adds sorting, filters, facets, stored dumps to step through, the keyboard, and
- * keeps all of that in the URL's fragment. Every text of a dump goes through escape.h, also those
- * that the script reads; the rest of the script's data is numbers. The page has a
- * Content-Security-Policy with the hashes of its one style and its one script, so a text that was
- * not escaped still would not run. */
+ * script (page_*.js) adds sorting, a filter, facets, stored dumps to step through, and the
+ * keyboard; it keeps the order, the filter, the facets and the open bucket in the URL's fragment.
+ * Every text of a dump goes through escape.h, also those that the script reads; the rest of the
+ * script's data is numbers and ids of buckets. The page has a Content-Security-Policy with the
+ * hashes of its one style and its one script, so a text that was not escaped still would not run.
+ */
 #ifndef STALLKIT_PAGE_PAGE_H
 #define STALLKIT_PAGE_PAGE_H
 
@@ -24,8 +25,9 @@ struct page_stack {
     size_t count;
     uint64_t ms;
 };
-/* Callbacks that draw stacks as an HTML element without scripts, ids and style attributes; its
- * classes are those of `style`. Both may write nothing. ST_ERR: out of memory. */
+/* Callbacks that draw stacks as an HTML element without scripts, ids and style attributes; the
+ * element's classes are those for which `style` writes CSS. Each callback may write nothing, and
+ * may be NULL, which is the same. `stacks` returns ST_ERR if memory ran out. */
 struct page_drawing {
     enum st (*stacks)(void *ctx, const struct page_stack *stacks, size_t count, struct sink *out,
                       struct err *e);
@@ -35,13 +37,14 @@ struct page_drawing {
 
 /* The options and the content of the page; all pointers are borrowed. */
 struct page_options {
-    const char *title;      /* NULL = "Stalls" */
-    size_t detail;          /* number of buckets shown in detail, from the first */
-    size_t top;             /* number of buckets in the table; 0 = all */
+    const char *title; /* NULL = "Stalls" */
+    size_t detail;     /* maximum number of buckets shown in detail: the first ones of the table */
+    size_t top;        /* maximum number of buckets in the table; 0 = all */
     const char *source_url; /* link of a source line: %f is the file, %l the line, %v the app's
                                version, %% a percent sign; NULL = no links */
-    const char *inputs;  /* inputs as words for a shell, for the commands to paste; "" = unknown */
-    struct keyer *keyer; /* explains by which rules a bucket was made; NULL = no explanations */
+    const char *inputs;     /* inputs as words for a shell, for the commands to paste; "" = unknown:
+                               the commands have "DUMPS" in their place; not NULL */
+    struct keyer *keyer;    /* explains by which rules a bucket was made; NULL = no explanations */
     struct page_drawing drawing;
     /* Returns the facts about a bucket that a history has; NULL = there is no history. */
     bucket_note_of note;
@@ -52,7 +55,8 @@ struct page_options {
     void *note_ctx; /* first argument of `note`, `is_marked`, `is_back` and `fails_back` */
 };
 
-/* Is source_url an address with %f and a scheme that no browser takes for a script? */
+/* Does source_url begin with a scheme (one or more of a-z, 0-9, '+' and '-') and "://", is the
+ * scheme none of "javascript", "vbscript" and "data", and does source_url contain %f? */
 bool page_source_url_fits(const char *source_url);
 
 /* Writes the page. Equal summaries and options give equal bytes. Write errors stick to the sink.

@@ -43,7 +43,8 @@ static void day_text(int64_t number, char out[DAY_SIZE]) {
     snprintf(out, DAY_SIZE, "%04d-%02d-%02d", (int)year, (int)month, (int)day);
 }
 
-/* Reads a day such as "2026-11-20". False: the text is none. */
+/* Reads a day of the years 1 to 9998, such as "2026-11-20", as a day_number. False: the text is no
+ * such day. */
 static bool day_parse(const char *text, int64_t *number) {
     char again[DAY_SIZE];
     uint64_t year, month, day;
@@ -71,7 +72,8 @@ static uint64_t scale(uint64_t v, uint64_t most, uint64_t to) {
 
 /* ---- time by version and by day ---- */
 
-/* Returns the stalled time of a value; 0: it has none. */
+/* Returns the stalled time, in ms, of the value of v that has this text; 0: v has no such value, or
+ * the value has no time. */
 static uint64_t value_ms(const struct summary_values *v, const char *text) {
     for (size_t i = 0; i < v->count; i++) {
         if (strcmp(v->values[i].text, text) == 0) {
@@ -92,8 +94,8 @@ static void put_bar(struct page_writer *p, size_t x, size_t wide, uint64_t high,
     page_markup(p, "</title></rect>");
 }
 
-/* Draws the time of v at each of `count` places; `all` is the number of places of which these are
- * the last. */
+/* Draws the time of v at each of `count` places, which are versions or days; `all` is the number of
+ * places of which these are the last. Draws nothing if `count` is less than 2 or v has no time. */
 static void put_bars(struct page_writer *p, const char *caption, const char *const *places,
                      size_t count, uint64_t all, const struct summary_values *v) {
     uint64_t most = 0;
@@ -189,7 +191,8 @@ void page_put_ranking(struct page_writer *p, const char *caption, const struct s
 
 /* ---- how long stalls last ---- */
 
-/* Returns the lower bound of column i in ms: four columns for each doubling, from 100 ms on. */
+/* Returns the lower bound of column i in ms: four columns for each doubling, from 100 ms on. Column
+ * 0 also counts the stalls that are shorter than its lower bound. */
 static uint64_t column_ms(size_t i) {
     static const uint64_t quarters[] = {1000, 1189, 1414, 1682};
     return (UINT64_C(100) << i / 4) * quarters[i % 4] / 1000;
@@ -236,7 +239,8 @@ void page_put_distribution(struct page_writer *p, const struct histogram *h) {
 
 /* ---- trend ---- */
 
-/* Returns a bucket's time in a version or, without `ms`, its number of dumps. */
+/* Returns the time in ms of the value of v with this text or, without `ms`, its number of dumps; 0:
+ * v has no such value. */
 static uint64_t amount_in(const struct summary_values *v, const char *version, bool ms) {
     for (size_t i = 0; i < v->count; i++) {
         if (strcmp(v->values[i].text, version) == 0) {

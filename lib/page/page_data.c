@@ -16,7 +16,7 @@ static void add_listed(struct strbuf *b, int64_t v) {
     strbuf_addc(b, ',');
 }
 
-/* Ends a list and drops its last comma. */
+/* Ends a list, without a comma after its last value, and writes a comma behind the list. */
 static void end_list(struct strbuf *b) {
     if (b->len && b->data[b->len - 1] == ',') {
         strbuf_truncate(b, b->len - 1);
@@ -143,7 +143,7 @@ static void put_row_numbers(struct page_writer *p, const struct summary_bucket *
     const struct summary_values owners = {&own, owner != NULL};
     size_t count = sizeof facets / sizeof *facets;
     while (count && !owner && !b->by[facets[count - 1]].count) {
-        count--; /* the script takes missing numbers at the end of a list for no values */
+        count--; /* the script takes a facet that is missing at the end of a row for no values */
     }
     for (size_t i = 0; i < count; i++) {
         put_row_values(p, &b->by[facets[i]]);

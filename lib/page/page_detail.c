@@ -9,10 +9,10 @@
 #include "page/page_private.h"
 
 enum {
-    VALUES_MOST = 8,  /* values shown of each facet: version, system, device … */
-    OTHER_STACKS = 4, /* stacks shown besides the heaviest */
+    VALUES_MOST = 8,  /* maximum number of values shown of a facet: version, system, device … */
+    OTHER_STACKS = 4, /* maximum number of stacks shown besides the heaviest */
     OTHER_FRAMES_MOST = 25,
-    RULE_CELLS = 96, /* characters of an explanation's line */
+    RULE_CELLS = 96, /* maximum number of character cells of an explanation's line */
     DRAWN_STACKS = 64,
     MAIN_FRAMES_MOST = 60
 };
@@ -61,8 +61,8 @@ static void put_durations(struct page_writer *p, const struct summary_bucket *b)
     }
 }
 
-/* Writes the address that a user has noted for the bucket, as a link unless a browser could take it
- * for a script. */
+/* Writes the address that a user has noted for the bucket: as a link if it begins with "https://"
+ * or "http://", else as text, because a browser could take another address for a script. */
 static void put_noted_link(struct page_writer *p, const char *link) {
     bool links = strncmp(link, "https://", 8) == 0 || strncmp(link, "http://", 7) == 0;
     put_term(p, "link");
@@ -234,7 +234,8 @@ static int by_stack_time(const void *a, const void *b) {
     return x->ms != y->ms ? COMPARE(y->ms, x->ms) : COMPARE(x->stack, y->stack);
 }
 
-/* Returns a copy of the bucket's stacks, most time first; NULL: there are none, or no memory. */
+/* Returns a copy of the bucket's stacks, most time first, which the caller frees; NULL: there are
+ * none, or memory ran out, which sets p->failed. */
 static struct stored_weight *rank_stacks(struct page_writer *p, const struct stored_bucket *b) {
     if (!b || !b->stacks.len) {
         return NULL;
@@ -248,8 +249,9 @@ static struct stored_weight *rank_stacks(struct page_writer *p, const struct sto
     return ranked;
 }
 
-/* Returns how many innermost frames of a stack to show next to another stack: those in which they
- * differ and, if both continue alike, one more. */
+/* Returns how many innermost frames of `stack` to show next to `other`: all but the outermost
+ * frames that both have in common, and one more, the innermost of those in common, if there are
+ * any. */
 static size_t count_own(const struct stored_dumps *s, uint32_t stack, uint32_t other) {
     size_t count, other_count, same = 0;
     const uint32_t *frames = stored_stack(s, stack, &count);
@@ -311,7 +313,8 @@ static struct page_frame frame_of(const struct stored_dumps *s, uint32_t index) 
                                f->flags & STORED_INLINED};
 }
 
-/* Draws the first stacks of a ranking; their frames are collected in one array, outermost first. */
+/* Draws the first `count` stacks of a ranking. Their frames are copied to one array, those of each
+ * stack outermost first. */
 static enum st draw_stored(struct page_writer *p, const struct stored_weight *ranked, size_t count,
                            struct sink *out, struct err *e) {
     const struct stored_dumps *s = p->s->stored;

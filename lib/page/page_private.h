@@ -9,7 +9,8 @@
 #include "page/page.h"
 
 enum {
-    /* Maximum number of characters shown of a text; names of templates are long. */
+    /* Maximum number of character cells (xml_text_add_short) shown of a text; names of templates
+     * are long. */
     PAGE_CELLS = 400,
     PAGE_KNOWN_TEXTS = 512,
     PAGE_VERSIONS = 8 /* maximum number of versions in a trend: the newest ones */
@@ -27,9 +28,9 @@ struct page_writer {
     const struct page_options *o;
     struct sink *out;
     struct strbuf text; /* HTML that is about to be written */
-    struct map texts;   /* texts that the script uses; a text's index is its line number */
-    /* Numbers of texts that were asked for last, by their address; texts live as long as the
-     * summary and the stored dumps. */
+    struct map texts;   /* texts that the script uses; a text's index is its line number, from 0 */
+    /* A cache of line numbers, indexed by a hash of a text's address. A text's address stays the
+     * same and valid while the page is written. */
     struct page_text {
         const char *text;
         uint32_t number;
@@ -45,7 +46,7 @@ struct page_writer {
      * kept in note_texts. */
     struct bucket_note *notes;
     struct map note_texts;
-    const char **owners; /* owner of each bucket; NULL = it has none */
+    const char **owners; /* owner of each bucket whose note was read; NULL = none */
     bool failed;         /* an allocation failed */
 };
 
@@ -55,26 +56,29 @@ struct page_writer {
 static inline void page_markup(struct page_writer *p, const char *markup) {
     strbuf_add(&p->text, markup, strlen(markup));
 }
-/* Appends a text of any origin, escaped, cut after PAGE_CELLS characters. */
+/* Appends a text of any origin, escaped, cut to PAGE_CELLS character cells. */
 void page_put(struct page_writer *p, const char *text);
 /* Appends a text of any origin, escaped, without cutting it. */
 void page_put_all(struct page_writer *p, const char *text);
-/* Append a duration, "2.1s"; stalled time, with "–" for 0, which means unknown; a number, "1,234";
- * a share, "4.1%". */
+/* Appends a duration, "2.1s". */
 void page_put_ms(struct page_writer *p, uint64_t ms);
+/* Appends stalled time as a duration, with "–" for 0, which means unknown. */
 void page_put_lost(struct page_writer *p, uint64_t ms);
+/* Appends a number, "1,234". */
 void page_put_number(struct page_writer *p, uint64_t v);
 /* Appends a number and a noun: "1 stall", "2,000 stalls". */
 void page_put_counted(struct page_writer *p, uint64_t v, const char *one, const char *many);
+/* Appends the share that `part` has of `whole`, "4.1%". */
 void page_put_share(struct page_writer *p, uint64_t part, uint64_t whole);
-/* Hands p->text to the sink once it has FLUSH_FROM bytes. */
+/* Hands p->text to the sink and clears it if it has FLUSH_FROM bytes or more. */
 void page_flush(struct page_writer *p);
 /* Returns the line number of a text for the script; a new text is added. Without memory, sets
  * p->failed and returns 0. */
 uint32_t page_text_number(struct page_writer *p, const char *text);
 
-/* Reads the notes on buckets in detail, and computes the marks of all buckets with those that the
- * history gives. False: out of memory. */
+/* Reads the notes on the buckets in detail and on those for which o->is_marked holds, and makes
+ * p->marks, p->notes and p->owners. The marks of a bucket are those of the summary, SUMMARY_BACK if
+ * o->is_back holds, and SUMMARY_IGNORED if its note says so. False: out of memory. */
 bool page_read_marks(struct page_writer *p);
 /* Returns the marks of a bucket of the summary; page_put_marks writes marks as words. */
 unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket *b);
@@ -84,23 +88,27 @@ void page_put_sentences(struct page_writer *p, const struct summary_sentence *s,
 
 /* ---- page_chart.c: small pictures ---- */
 
-/* Draws time by version or by day as a row of bars, with a caption: one for each of the run's
- * versions or days, with a gap where there is no time; nothing if the run has less than two or no
- * time. */
+/* Draw the time of v by version or by day as a row of bars, with a caption: one bar for each of the
+ * run's versions (of v's, if the summary has no versions) or of the days from the run's first to
+ * its last, at most the newest BARS_MOST, with a gap where v has no time. Nothing is drawn if there
+ * are less than two versions or days, or if v has no time. */
 void page_put_versions(struct page_writer *p, const struct summary_values *v);
 void page_put_days(struct page_writer *p, const struct summary_values *v);
-/* Draws time by value as rows with names, most time first; nothing if there is no time. */
+/* Draws the time of the first RANKED_MOST values of v as rows with names, in v's order; nothing if
+ * v has no time. */
 void page_put_ranking(struct page_writer *p, const char *caption, const struct summary_values *v);
 /* Draws how long stalls last, as columns on a logarithmic scale; nothing if no length is known. */
 void page_put_distribution(struct page_writer *p, const struct histogram *h);
-/* Writes a bucket's share of each version's time (of its dumps, if none is stored) as a row of
- * characters, or with `told` in percent; nothing for less than two versions. */
+/* Writes a bucket's share of the time of each version of p->trend (of the version's dumps, if
+ * b->stored is NULL) as a row of characters, or with `told` as versions and percentages; nothing if
+ * p->trend has less than two versions. */
 void page_put_trend(struct page_writer *p, const struct summary_bucket *b, bool told);
 
 /* ---- page_gate.c ---- */
 
-/* Writes the verdict on the run, with what it counts, and the buckets that got better. */
+/* Writes the verdict on the run, with what it counts; nothing if there is no verdict. */
 void page_put_gate(struct page_writer *p);
+/* Writes the buckets that got better. */
 void page_put_better(struct page_writer *p);
 
 /* ---- page_table.c ---- */
@@ -113,20 +121,25 @@ enum st page_put_detail(struct page_writer *p, size_t rank, struct err *e) BASE_
 
 /* ---- page_stack.c ---- */
 
-/* Writes the innermost STACK_FRAMES_MOST frames of p->stack. */
+/* Writes at most the innermost STACK_FRAMES_MOST frames of p->stack. version: the app's version in
+ * links to source. */
 void page_put_stack(struct page_writer *p, const char *version);
-/* Writes the innermost `most` frames of a stored stack. */
+/* Writes at most the innermost `most` frames of a stored stack. */
 void page_put_stored(struct page_writer *p, uint32_t stack, size_t most, const char *version);
-/* Writes the other threads of a dump, at most THREADS_MOST threads with the main one: a thread that
- * holds a lock for which another waits with its stack, the rest with their innermost functions. The
- * main thread is written only if it waits for something. */
+/* Looks at the first THREADS_MOST threads of a dump, and writes the number of the others. A thread
+ * other than the main one is written with its stack if it owns what a thread of the dump waits for,
+ * else with its innermost functions. The main thread is written without a stack, and only if it
+ * waits for something. If the dump has less than two threads, a sentence says that there are no
+ * others.
+ */
 void page_put_threads(struct page_writer *p, const struct stored_dump *d);
 
 /* ---- page_data.c: the data for the page's script ---- */
 
 /* Numbers the texts that many rows have before all others, so that their numbers are short. */
 void page_number_common(struct page_writer *p);
-/* Adds the stored dumps of a bucket to the script's data. */
+/* Adds the stored dumps of a bucket to the script's data. b->stored and b->stored->worst must not
+ * be NULL. */
 void page_add_dumps(struct page_writer *p, const struct summary_bucket *b);
 void page_put_data(struct page_writer *p);
 

@@ -6,8 +6,10 @@
 #include "page/page_private.h"
 
 enum {
-    THREADS_MOST = 9,   /* threads shown of the one dump that is visible without the script */
-    INNERMOST_MOST = 4, /* frames shown of a thread that holds nothing */
+    /* Maximum number of threads shown, the main one included, of the one dump of a bucket that is
+     * visible without the script. */
+    THREADS_MOST = 9,
+    INNERMOST_MOST = 4, /* maximum number of frames shown of a thread that holds nothing */
     HOLDER_FRAMES_MOST = 40,
     STACK_FRAMES_MOST = 80
 };

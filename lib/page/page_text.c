@@ -81,7 +81,8 @@ void page_put_sentences(struct page_writer *p, const struct summary_sentence *s,
     page_markup(p, count ? "</dl>\n" : "\n");
 }
 
-/* Keeps a note, whose texts are borrowed until the next one is read. */
+/* Copies the note n to *to, and its texts to p->note_texts, because the texts of n are valid only
+ * until the next note is read; a text that is NULL becomes "". */
 static void keep_note(struct page_writer *p, struct bucket_note *to, const struct bucket_note *n) {
     const char **const texts[] = {&to->first_day,    &to->last_day, &to->first_version,
                                   &to->last_version, &to->back_in,  &to->gone_in,
@@ -96,7 +97,9 @@ static void keep_note(struct page_writer *p, struct bucket_note *to, const struc
     }
 }
 
-/* Reads the note on a bucket that is in detail, or has a mark. */
+/* Computes the marks of the bucket at `rank`. Reads its note if the bucket is in detail or
+ * o->is_marked holds, and takes its owner from the note; a note is kept only of a bucket in
+ * detail. */
 static void read_note(struct page_writer *p, size_t rank) {
     const char *id = p->s->buckets.data[rank].id;
     struct bucket_note note = {0}, kept = {0};
@@ -130,7 +133,7 @@ unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket 
 }
 
 void page_put_marks(struct page_writer *p, unsigned marks) {
-    /* The script's MARKS are these words, in the order of the bits. */
+    /* The script's MARKS has the same words, sorted by their bits, from the lowest on. */
     static const struct {
         unsigned mark;
         const char *word, *class;

@@ -17,9 +17,10 @@
 #include "demangle/swift/swift_kinds.h"
 
 enum {
+    /* Maximum numbers: */
     SWIFT_NAME_MAX = 64 * 1024,     /* bytes of a mangled name */
     SWIFT_TEXT_MAX = 512 * 1024,    /* bytes of a readable name, roughly */
-    SWIFT_TREE_BYTES_MAX = 8 << 20, /* memory of one tree */
+    SWIFT_TREE_BYTES_MAX = 8 << 20, /* bytes of memory of one tree */
     SWIFT_WORK_MAX = 1 << 20        /* steps of work that memory does not bound, see swift_spend */
 };
 
@@ -56,8 +57,9 @@ void swift_tree_release(struct swift_tree *t);
  * ran out. */
 enum st swift_tree_check(const struct swift_tree *t, struct err *e) BASE_MUST_USE;
 
-/* Counts steps of work that memory does not bound, such as moving and printing. False once
- * SWIFT_WORK_MAX is passed: the caller gives up, and swift_tree_check returns ST_NONE. */
+/* Counts steps of work that memory does not bound, such as moving and printing. False, without
+ * counting them, if the sum since the last swift_tree_clear would pass SWIFT_WORK_MAX: the caller
+ * gives up, and swift_tree_check returns ST_NONE. */
 static inline bool swift_spend(struct swift_tree *t, size_t steps) {
     bool enough = steps <= SWIFT_WORK_MAX - t->work;
     t->work += enough ? steps : 0;
@@ -67,7 +69,8 @@ static inline bool swift_spend(struct swift_tree *t, size_t steps) {
 
 /* Makes a leaf as swift_leaf does, after making room for it; only swift_leaf calls it. */
 struct swift_node *swift_leaf_slowly(struct swift_tree *t, enum swift_kind kind);
-/* Make a node without children, valid until the tree is cleared. */
+/* Makes a node without children, valid until the tree is cleared or released; NULL: a cap was
+ * reached or memory ran out. */
 static inline struct swift_node *swift_leaf(struct swift_tree *t, enum swift_kind kind) {
     if (t->spare_count == 0) {
         return swift_leaf_slowly(t, kind);
@@ -76,7 +79,8 @@ static inline struct swift_node *swift_leaf(struct swift_tree *t, enum swift_kin
     t->spare->kind = (uint16_t)kind;
     return t->spare++;
 }
-/* Makes a leaf with a text, which is not copied: it must outlive the tree. */
+/* Makes a leaf with a text, which is not copied: the text must stay valid until the tree is
+ * cleared. NULL also if text is NULL. */
 struct swift_node *swift_text_leaf(struct swift_tree *t, enum swift_kind kind, const char *text,
                                    size_t len);
 /* Makes a leaf with a NUL-terminated static text. */
@@ -95,15 +99,16 @@ struct swift_node *swift_with4(struct swift_tree *t, enum swift_kind kind, struc
                                struct swift_node *b, struct swift_node *c, struct swift_node *d);
 /* Makes a SWIFT_TYPE node around a type; NULL for NULL. */
 struct swift_node *swift_type(struct swift_tree *t, struct swift_node *child);
-/* Copies a node with another kind and the same payload; NULL for NULL. */
+/* Copies a node with another kind and the same payload, whose text or children both nodes share;
+ * NULL for NULL. */
 struct swift_node *swift_rekind(struct swift_tree *t, const struct swift_node *n,
                                 enum swift_kind kind);
 
 /* Appends a child and returns the parent; NULL if either of them is NULL, the parent has a text or
- * number, or a cap was reached. */
+ * number, a cap was reached, or memory ran out. */
 struct swift_node *swift_add(struct swift_tree *t, struct swift_node *parent,
                              struct swift_node *child);
-/* Appends a child as swift_add does; without a child it does nothing. */
+/* Appends a child as swift_add does; does nothing if child is NULL. */
 void swift_add_if(struct swift_tree *t, struct swift_node *parent, struct swift_node *child);
 /* Reverses the order of the children from `first` on. */
 void swift_reverse(struct swift_node *n, size_t first);

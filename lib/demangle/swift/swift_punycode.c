@@ -63,8 +63,8 @@ static bool add_delta(const char **s, const char *end, int bias, int *i) {
     }
 }
 
-/* Inserts the non-ASCII characters, which the text after the last delimiter encodes; false: that
- * text is malformed. */
+/* Inserts the characters that the text from s to end, which follows the last delimiter, encodes;
+ * false: that text is malformed, or swift_spend refused the work. */
 static bool insert_all(struct swift_tree *t, struct code_points *out, const char *s,
                        const char *end) {
     int n = INITIAL_N, i = 0, bias = INITIAL_BIAS;

@@ -124,7 +124,8 @@ static struct swift_node *read_global(struct old_name *n) {
     return old_entity(n);
 }
 
-/* Reads the attributes of the whole symbol, which stand in front of it. False: damaged. */
+/* Reads what stands in front of the whole symbol: its specialisations, or at most one attribute.
+ * False: damaged. */
 static bool add_attributes(struct old_name *n, struct swift_node *root) {
     static const struct {
         const char *prefix;

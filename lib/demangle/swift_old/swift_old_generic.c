@@ -147,8 +147,9 @@ static struct swift_node *read_requirement(struct old_name *n) {
                        read_constraint(n));
 }
 
-/* Reads the number of generic parameters at each depth: 'z' for none, or an index; without any it
- * is one. False: damaged. */
+/* Reads the number of generic parameters at each depth: 'z' for 0, or an index, which is 1 too
+ * small; if no number is read, one parameter at depth 0 is added. False: damaged, a cap was reached
+ * or memory ran out. */
 static bool add_param_counts(struct old_name *n, struct swift_node *signature) {
     enum swift_kind kind = SWIFT_DEPENDENT_GENERIC_PARAM_COUNT;
     bool counted = false;
@@ -249,7 +250,8 @@ static struct swift_node *add_closure(struct old_name *n, struct swift_node *par
     return param;
 }
 
-/* Reads the changes that several passes made to a parameter: a letter for each change, then '_'. */
+/* Reads the changes that several passes made to a parameter: a letter for each change, at least one
+ * and in the order of `options`, then '_'. */
 static struct swift_node *add_options(struct old_name *n, struct swift_node *param) {
     static const struct {
         char letter;

@@ -66,7 +66,8 @@ struct swift_node *old_index_leaf(struct old_name *n, enum swift_kind kind) {
 /* ---- identifiers ---- */
 
 /* Decodes an operator, which is spelt in letters; bytes above 0x7f are parts of Unicode characters.
- * Returns its text, of the same length; NULL: it is not an operator. */
+ * Returns its text, of the same length; NULL: it is not an operator, a cap was reached or memory
+ * ran out. */
 static const char *operator_text(struct old_name *n, const char *letters, size_t len) {
     /* symbols for a … z; a space for none */
     static const char symbols[] = "& @/= >    <*!|+?%-~   ^ .";

@@ -33,7 +33,7 @@ static inline bool old_take(struct old_name *n, char c) {
     n->at += is;
     return is;
 }
-/* Takes the word if it comes next. */
+/* Takes the word if it comes next. Returns whether it did. */
 bool old_take_word(struct old_name *n, const char *word);
 
 /* Enclose the body of a reader that may call itself, so that the depth is capped. */
@@ -50,7 +50,8 @@ struct swift_node *old_index_leaf(struct old_name *n, enum swift_kind kind);
 /* Reads an identifier as a node of `kind`; a SWIFT_IDENTIFIER may become an operator's node. */
 struct swift_node *old_identifier(struct old_name *n, enum swift_kind kind);
 struct swift_node *old_decl_name(struct old_name *n);
-/* Lets later substitutions refer to the node, and returns it. */
+/* Lets later substitutions refer to the node, and returns it; NULL if it is NULL, a cap was reached
+ * or memory ran out. */
 struct swift_node *old_remember(struct old_name *n, struct swift_node *node);
 /* Reads the substitution after an S: a type of the standard library, or a node seen before. */
 struct swift_node *old_substitution(struct old_name *n);

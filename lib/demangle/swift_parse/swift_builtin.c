@@ -21,7 +21,8 @@ static struct swift_node *numbered(struct swift_parser *p, const char *prefix, i
     return swift_text_leaf(p->tree, SWIFT_BUILTIN_TYPE_NAME, text, len + tail_len);
 }
 
-/* Reads NATURAL '_', a number of bits or elements; -1 if there is none, or it is too large. */
+/* Reads NATURAL '_', a number of bits or elements; -1 if there is none, or it is 0 or above
+ * BITS_OR_ELEMENTS_MAX. */
 static int size_of_builtin(struct swift_parser *p) {
     int n = swift_index(p) - 1;
     return n > 0 && n <= BITS_OR_ELEMENTS_MAX ? n : -1;
@@ -32,7 +33,7 @@ static struct swift_node *sized(struct swift_parser *p, const char *prefix) {
     return bits > 0 ? numbered(p, prefix, bits, "", 0) : NULL;
 }
 
-/* Makes "Builtin.Vec4xFloat32" from "Builtin.Float32" on the stack. */
+/* Makes "Builtin.Vec4xInt32" from the number 4 in the name and "Builtin.Int32" on the stack. */
 static struct swift_node *vector(struct swift_parser *p) {
     static const char module[] = "Builtin.";
     int elements = size_of_builtin(p);

@@ -105,7 +105,7 @@ struct swift_node *swift_make_retroactive(struct swift_parser *p, enum swift_kin
     return swift_with2(p->tree, kind, i, pop_any_conformance(p));
 }
 
-/* Makes the node of 'H', a conformance; the last of these rules are from "Globals". */
+/* Makes the node of 'H', a conformance; the rules from 'F' on are from "Globals". */
 struct swift_node *swift_make_conformance(struct swift_parser *p, enum swift_kind kind) {
     static const struct swift_rule rules[SWIFT_RULES] = {
         ['A'] = {make_associated, SWIFT_DEPENDENT_PROTOCOL_CONFORMANCE_ASSOCIATED},

@@ -64,7 +64,8 @@ static const struct swift_node *arguments_of(const struct swift_node *type) {
     return swift_child(swift_child(swift_child_of_kind(n, SWIFT_ARGUMENT_TUPLE), 0), 0);
 }
 
-/* Takes the label out of a tuple's element, where _T0 names have it, and returns it. */
+/* Takes the label out of a tuple's element, where _T0 names have it, and returns it as an
+ * identifier; a SWIFT_FIRST_ELEMENT_MARKER if the element has no label. */
 static struct swift_node *take_label(struct swift_parser *p, struct swift_node *element) {
     for (size_t i = 0; element && i < swift_count(element); i++) {
         const struct swift_node *n = swift_child(element, i);

@@ -32,8 +32,8 @@ static bool append(struct swift_tree *t, struct spelling *s, const char *text, s
     return true;
 }
 
-/* Returns the end of the word at `start`: the end of the text, a '_', or a capital letter after a
- * small one. */
+/* Returns the end of the word at `start`: the end of the text, the next '_', or the next capital
+ * letter that follows a byte that is no capital letter. */
 static size_t end_of_word(const char *text, size_t len, size_t start) {
     bool was_upper = swift_upper(text[start]);
     size_t i = start + 1;
@@ -47,8 +47,8 @@ static size_t end_of_word(const char *text, size_t len, size_t start) {
     return i;
 }
 
-/* Notes the words of an identifier, of two letters or more, so that later identifiers can refer to
- * them. */
+/* Notes the words of an identifier, those of two bytes or more, so that later identifiers can refer
+ * to them; words past SWIFT_WORDS_MAX are not noted. */
 static void note_words(struct swift_parser *p, const char *text, size_t len) {
     for (size_t i = 0; i < len && p->word_count < SWIFT_WORDS_MAX;) {
         if (swift_digit(text[i]) || text[i] == '_') {
@@ -96,8 +96,9 @@ static const char *take_string(struct swift_parser *p, int n) {
     return text;
 }
 
-/* Reads '0', then letters that stand for known words, and new strings, by turns; a capital letter
- * stands for the last word, and "0" ends the list. */
+/* Reads an identifier whose first byte, '0', was taken: letters that stand for known words, and new
+ * strings, by turns; a capital letter stands for the last word, and '0' in place of a string ends
+ * the identifier. */
 static struct swift_node *identifier_with_words(struct swift_parser *p) {
     struct spelling s = {0};
     bool more = true;

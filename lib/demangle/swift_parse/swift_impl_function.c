@@ -102,7 +102,7 @@ static void add_representation(struct swift_parser *p, struct swift_node *type) 
     swift_add_if(t, type, n);
 }
 
-/* Reads the attributes in front of the parameters. */
+/* Reads the attributes in front of the parameters. False: the callee convention is missing. */
 static bool add_function_attributes(struct swift_parser *p, struct swift_node *type) {
     struct swift_tree *t = p->tree;
     if (swift_skip(p, 'e')) {

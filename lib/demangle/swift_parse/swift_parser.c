@@ -6,7 +6,9 @@
 #include "demangle/swift_old/swift_old.h"
 #include "demangle/swift_parse/swift_parser_private.h"
 
-enum { USUAL_DEPTH = 64 }; /* usual depth of the stack, which is allocated at first */
+/* Number of nodes for which the stack, and the list of nodes that substitutions refer to, have room
+ * before they take memory of the tree. */
+enum { USUAL_DEPTH = 64 };
 
 int swift_natural(struct swift_parser *p) {
     if (!swift_digit(swift_peek(p))) {

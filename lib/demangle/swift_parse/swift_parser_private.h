@@ -48,7 +48,8 @@ struct swift_rule {
     enum swift_kind kind;
 };
 enum { SWIFT_RULES = 128 };
-/* Reads one byte and applies its rule; NULL if it has none. */
+/* Reads one byte and applies its rule; NULL if the byte has no rule, or if the rule's `make`
+ * returns NULL. */
 struct swift_node *swift_apply(struct swift_parser *p, const struct swift_rule rules[SWIFT_RULES]);
 
 /* --- bytes: swift_peek and swift_next return 0 at the end of the name, which has no such byte ---
@@ -91,21 +92,22 @@ struct swift_node *swift_pop_kind(struct swift_parser *p, enum swift_kind kind);
 struct swift_node *swift_pop_role(struct swift_parser *p, unsigned roles);
 /* Pops a context or a type. */
 struct swift_node *swift_pop_entity(struct swift_parser *p);
-/* Pops a type and returns its only child. */
+/* Pops a type and returns its only child; NULL also if the type has not exactly one child. */
 struct swift_node *swift_pop_type_child(struct swift_parser *p);
-/* Pops a type and returns its only child, which must be a nominal type. */
+/* Pops a type and returns its only child; NULL also if the child does not have ROLE_NOMINAL. */
 struct swift_node *swift_pop_nominal(struct swift_parser *p);
 struct swift_node *swift_pop_module(struct swift_parser *p);
 struct swift_node *swift_pop_context(struct swift_parser *p);
 struct swift_node *swift_pop_protocol(struct swift_parser *p);
-/* Pops a type-list as a node of this kind: what pop_element pops, up to and with a first-element
- * marker, or an empty list. */
+/* Pops a type-list as a node of this kind, whose children are in the order of the name: what
+ * pop_element pops, until a first-element marker was popped in front of an element; or nothing, if
+ * an empty list is on top. */
 struct swift_node *swift_pop_list(struct swift_parser *p, enum swift_kind kind,
                                   struct swift_node *(*pop_element)(struct swift_parser *p));
 struct swift_node *swift_pop_type(struct swift_parser *p);
 struct swift_node *swift_pop_type_list(struct swift_parser *p);
 struct swift_node *swift_pop_signature(struct swift_parser *p);
-/* Pushes a node on the stack; false if it is NULL or the work passes its cap. */
+/* Pushes a node on the stack; false if it is NULL, a cap was reached, or memory ran out. */
 bool swift_push_node(struct swift_parser *p, struct swift_node *n);
 /* Lets later substitutions refer to n, which may be NULL; returns n. */
 struct swift_node *swift_remember(struct swift_parser *p, struct swift_node *n);
@@ -159,7 +161,10 @@ struct swift_node *swift_make_type_mangling(struct swift_parser *p, enum swift_k
 struct swift_node *swift_make_annotation(struct swift_parser *p, enum swift_kind kind);
 /* Reads a C-TYPE as a SWIFT_CLANG_TYPE node. */
 struct swift_node *swift_clang_type(struct swift_parser *p);
-/* Pops the label-list of a function of this type, which may be NULL; NULL if it has none. */
+/* Pops the label-list of a function of this type; in _T0 names nothing is popped, and the labels
+ * are taken out of the type's arguments. Returns a SWIFT_LABEL_LIST, which is empty if no argument
+ * has a label; NULL: type is NULL or no function type and no empty list is on top, the type has no
+ * arguments, or the list is damaged. */
 struct swift_node *swift_pop_labels(struct swift_parser *p, const struct swift_node *type);
 
 /* Functions of swift_impl_function.c: */

@@ -170,7 +170,7 @@ static unsigned more_changes(struct swift_parser *p, unsigned changes, const cha
     return changes;
 }
 
-/* Reads FUNC-SPEC-PARAM. Its node's children: change?, payload; parts that are on the stack are
+/* Reads FUNC-SPEC-PARAM. Its node's children: change?, payload?; parts that are on the stack are
  * added later. */
 static struct swift_node *changed_param(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *n = swift_leaf(p->tree, kind);

@@ -2,8 +2,8 @@
  * ("Substitutions"). */
 #include "demangle/swift_parse/swift_parser_private.h"
 
-/* Pushes node n repeats - 1 times and returns it, for the caller to push once more; NULL if n is
- * NULL or repeats is above SWIFT_REPEATS_MAX. */
+/* Pushes node n repeats - 1 times (never if repeats is less than 2) and returns it, for the caller
+ * to push once more; NULL if n is NULL, repeats is above SWIFT_REPEATS_MAX, or a push failed. */
 static struct swift_node *repeated(struct swift_parser *p, struct swift_node *n, int repeats) {
     if (!n || repeats > SWIFT_REPEATS_MAX) {
         return NULL;

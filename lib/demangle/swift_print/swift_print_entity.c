@@ -11,7 +11,8 @@ struct form {
     enum type_style type;
     bool named;        /* child 1 is the name */
     const char *fixed; /* text that replaces the name */
-    const char *extra; /* text after the name, or the only text */
+    const char *extra; /* text after the name or, if there are several words, in front of it; the
+                          only text if there is no name */
     int number;        /* index of the child whose number follows `extra`; 0: none */
     bool from_zero;    /* the number is printed as it is, not plus 1 */
     bool accessor;     /* the node is an accessor, and its child the storage */
@@ -94,9 +95,9 @@ bool swift_is_entity(const struct swift_node *n) {
     return forms[n->kind].named || forms[n->kind].fixed || forms[n->kind].extra;
 }
 
-/* Adapts the form to the node: constructors and destructors of classes have names of their own,
- * constructors may have a name, and the style of the type depends on a macro's children and, for
- * closures, on the printer's style. */
+/* Adapts the form to the node: allocators and deallocators of classes have texts of their own,
+ * constructors may have a name, and the style of the type depends on the number of a macro's
+ * children and, for closures, on r->simplified. */
 static void adjust(const struct swift_printer *r, const struct swift_node *n, struct form *form) {
     bool of_class = swift_is(swift_child(n, 0), SWIFT_CLASS);
     switch (n->kind) {

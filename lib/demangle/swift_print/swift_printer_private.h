@@ -25,7 +25,9 @@ struct swift_printer {
     unsigned names;     /* nesting of names in names */
 };
 
-/* A kind's row: a function, or the pattern that is the text with the node's parts in it:
+/* A kind's row: a function, or a pattern for each style, or neither, for kinds that are entities
+ * (swift_is_entity) or that only other kinds print. A pattern is the text with the node's parts in
+ * it:
  * %0 … %9   that child; without one the name is damaged
  * %t  %#    its text, its index
  * %*  %,    all children, as they are or with ", " between them */

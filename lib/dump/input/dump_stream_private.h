@@ -86,6 +86,11 @@ void stream_pass_line(struct dump_stream *s, size_t len, bool ended);
  * error. */
 enum st stream_too_long(struct dump_stream *s, size_t len, bool ended, struct err *e);
 
+/* ---- beginnings of reports (dump_stream_begins.c) ---- */
+
+/* Does the text begin with a report in JSON, or with a dump? */
+bool stream_begins_report(const struct dump_stream *s, struct span text);
+
 /* ---- changed JSON (dump_stream_mend.c) ---- */
 
 /* Does a report in JSON, whose lines were changed (text_mend.h), begin with the line at offset `at`
@@ -99,8 +104,6 @@ bool stream_mend_json(struct dump_stream *s, size_t len);
 
 /* ---- values of lines (dump_stream_value.c) ---- */
 
-/* Does the text begin with a report in JSON, or with a dump? */
-bool stream_begins_report(const struct dump_stream *s, struct span text);
 /* Does a value that holds a report (line_value.h) begin in the line at offset `at` of the text, of
  * len bytes? All of the value is read. */
 bool stream_has_value(struct dump_stream *s, size_t at, size_t len);

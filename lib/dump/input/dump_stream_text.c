@@ -189,31 +189,6 @@ bool dump_stream_sees_document(struct dump_stream *s) {
     return s->in_text || err_is(&s->broken);
 }
 
-enum st dump_stream_is_text(const char *bytes, size_t len, bool *more, struct err *e) {
-    struct span text = {bytes, bytes + len};
-    struct strbuf room = {0}, copy = {0};
-    struct text_mend mend;
-    enum line_ends ends = LINE_ENDS_UNKNOWN;
-    bool found = false, later = false;
-    *more = len == 0;
-    if (len > 0 && memchr(bytes, '\r', len)) {
-        strbuf_add(&copy, bytes, len);
-        line_ends_mend(&ends, copy.data, 0, copy.len, true);
-        text = (struct span){strbuf_cstr(&copy), strbuf_cstr(&copy) + copy.len};
-    }
-    for (bool first = true; text.p < text.end && !found; first = false) {
-        found =
-            text_report_begins(text, false, &room, &mend, first ? more : &later, &later) != NULL;
-        const char *feed = memchr(text.p, '\n', (size_t)(text.end - text.p));
-        text.p = feed ? feed + 1 : text.end;
-    }
-    room.failed = room.failed || copy.failed;
-    enum st st = strbuf_check(&room, e);
-    strbuf_release(&room);
-    strbuf_release(&copy);
-    return st == ST_OK && !found ? ST_NONE : st;
-}
-
 /* ---- taking ---- */
 
 /* Appends a line to the mended part of the text report. That part stays within the bytes already

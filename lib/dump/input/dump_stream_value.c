@@ -14,14 +14,6 @@ enum {
     VALUE_MIN = 64               /* a shorter value holds no report */
 };
 
-bool stream_begins_report(const struct dump_stream *s, struct span text) {
-    const char *feed = memchr(text.p, '\n', line_len(text));
-    const struct span line = {text.p, feed ? feed : text.end};
-    struct span rest = text, json = span_value(&rest);
-    return report_is_ips_header(line) || stream_begins_dump(text.p, line_len(text)) ||
-           report_is_recognised(json.p, line_len(json), s->maps);
-}
-
 /* Decodes the value into *out. Reads more of the input for values that may go on behind their line;
  * *end becomes the offset behind the value. */
 static enum line_value_end read_at(struct dump_stream *s, const struct line_value *v,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,16 +216,15 @@ static size_t length_unslashed(const char *path) {
 /* Sets *folder to the state of the folder in which the path is an entry, and *len to the length of
  * the entry's name. Returns the name; NULL: there is no such folder. */
 static const char *entry_of(const char *path, size_t *len, struct stat *folder) {
-    struct strbuf above = {0};
+    char above[PATH_MAX];
     size_t end = length_unslashed(path), start = end;
-    while (start > 0 && path[start - 1] != '/') {
-        start--;
+    for (; start > 0 && path[start - 1] != '/'; start--) {
     }
-    strbuf_add(&above, path, start);
     *len = end - start;
-    bool found = !above.failed && stat(start > 0 ? above.data : ".", folder) == 0;
-    strbuf_release(&above);
-    return found ? path + start : NULL;
+    bool fits = start < sizeof above;
+    memcpy(above, path, fits ? start : 0);
+    above[fits ? start : 0] = '\0';
+    return fits && stat(start > 0 ? above : ".", folder) == 0 ? path + start : NULL;
 }
 
 bool cli_is_one_place(const char *a, const char *b) {

@@ -64,6 +64,8 @@ struct document_source {
     struct span text;
     bool lent;       /* the text is freed after it was read, so that pieces need a copy of it */
     unsigned nested; /* number of lists and stall-input/1 records around the text */
+    uint64_t number; /* tells texts of one input apart, see number_in_input */
+    size_t first;    /* number of pieces that the document had before those of this text */
 };
 
 /* The text that a piece gets: always UTF-8. */
@@ -163,8 +165,17 @@ static bool has_session_mark(const char *text, size_t len) {
     return false;
 }
 
-static enum st read_cut(struct document *doc, struct span text, unsigned nested, const char *name,
-                        struct err *e);
+/* Returns the number of the text that is read next from s, which tells it from the other texts of
+ * the input: from the number of s, and the number of texts of s so far. A text within a
+ * stall-input/1 record that is a line of dump_pipeline_answer has the number that it has in a file
+ * of its own. */
+static uint64_t number_in_input(const struct document *doc, const struct document_source *s) {
+    enum { PIECES_BITS = 24 };
+    return (s->number << PIECES_BITS) + (doc->pieces.len - s->first);
+}
+
+static enum st read_cut(struct document *doc, struct span text,
+                        const struct document_source *around, const char *name, struct err *e);
 
 /* Is the text a report or a dump, or does it hold a text report, perhaps between other lines?
  * ST_NONE: no. */
@@ -193,7 +204,7 @@ static enum st read_strings(struct document *doc, const struct document_source *
             break;
         }
         if (held == ST_OK) {
-            enum st one = read_cut(doc, (struct span){p, p + text.len}, s->nested + 1, "text", e);
+            enum st one = read_cut(doc, (struct span){p, p + text.len}, s, "text", e);
             result = result == ST_ERR ? ST_ERR : one;
         }
     }
@@ -201,20 +212,12 @@ static enum st read_strings(struct document *doc, const struct document_source *
     return st == ST_ERR ? ST_ERR : result;
 }
 
-/* Returns the number of a text of the document within the input: that of the document's first line,
- * and that of the document's pieces so far, as a document may have several texts. The lines of
- * dump_pipeline_answer are inputs of their own. */
-static uint64_t number_in_input(const struct document *doc) {
-    enum { PIECES_BITS = 24 };
-    return (doc->answered ? 0 : doc->line << PIECES_BITS) + doc->pieces.len;
-}
-
 /* Reads a dump, a session record or a report. */
 static enum st read_converted(struct document *doc, const struct document_source *s,
                               struct err *e) {
     const char *text = s->text.p;
     size_t len = (size_t)(s->text.end - s->text.p);
-    const struct report_choice choice = {doc->d->process, number_in_input(doc)};
+    const struct report_choice choice = {doc->d->process, number_in_input(doc, s)};
     enum st st = report_convert_chosen(text, len, doc->d->maps, &choice, piece_from_report, doc, e);
     if (st != ST_NONE) {
         return st;
@@ -258,7 +261,8 @@ static void refuse_part(struct document *doc, const struct err *why, struct err 
 
 static enum st read_answer_list(struct document *doc, const struct document_source *s,
                                 struct err *e) {
-    struct document_source element = {.lent = s->lent, .nested = s->nested + 1};
+    struct document_source element = {
+        .lent = s->lent, .nested = s->nested + 1, .number = s->number, .first = s->first};
     struct span rest = s->text;
     enum st st = scan_check(rest.p, (size_t)(rest.end - rest.p), 0, e);
     for (size_t i = 0; st != ST_ERR && span_next(&rest, NULL, &element.text); i++) {
@@ -271,10 +275,13 @@ static enum st read_answer_list(struct document *doc, const struct document_sour
     return err_is(e) ? ST_ERR : ST_OK;
 }
 
-/* Cuts a text into documents and reads each of them. name: the text before the line number in
- * messages about a document; NULL: messages give no line number. */
-static enum st read_cut(struct document *doc, struct span text, unsigned nested, const char *name,
-                        struct err *e) {
+/* Cuts a text into documents and reads each of them. around: the text that it was in; NULL: none.
+ * name: the text before the line number in messages about a document; NULL: messages give no line
+ * number. */
+static enum st read_cut(struct document *doc, struct span text,
+                        const struct document_source *around, const char *name, struct err *e) {
+    enum { LINE_BITS = 20 };
+    const uint64_t number = around ? number_in_input(doc, around) << LINE_BITS : 0;
     struct dump_stream *stream = NULL;
     struct err why = {0};
     const char *p;
@@ -288,7 +295,11 @@ static enum st read_cut(struct document *doc, struct span text, unsigned nested,
     while ((st = dump_stream_next(stream, &p, &len, &line, &why)) != ST_NONE) {
         empty = false;
         if (st == ST_OK) { /* p and len are set only on ST_OK */
-            const struct document_source s = {{p, p + len}, true, nested};
+            const struct document_source s = {.text = {p, p + len},
+                                              .lent = true,
+                                              .nested = around ? around->nested + 1 : 0,
+                                              .number = number + line,
+                                              .first = doc->pieces.len};
             st = read_source(doc, &s, &why);
         }
         if (st == ST_ERR && name) {
@@ -311,7 +322,7 @@ static enum st read_input(struct document *doc, const struct document_source *s,
     enum st st = stall_input_read(&in, s->text, e);
     if (st == ST_OK) {
         const char *text = strbuf_cstr(&in.text);
-        st = read_cut(doc, (struct span){text, text + in.text.len}, s->nested + 1,
+        st = read_cut(doc, (struct span){text, text + in.text.len}, s,
                       in.name.len ? strbuf_cstr(&in.name) : "text", e);
     }
     stall_input_release(&in);
@@ -351,7 +362,7 @@ static enum st read_answered_line(struct document *doc, struct span text, struct
     if (st == ST_ERR && why.code != ERR_NOMEM && doc->pieces.len == 0 && *rest.p == '{' &&
         !span_is_container(text)) {
         doc->more_errs = 0;
-        return read_cut(doc, text, 0, NULL, e);
+        return read_cut(doc, text, NULL, NULL, e);
     }
     if (st == ST_ERR) {
         err_set(e, why.code, "%s", why.text);
@@ -364,7 +375,7 @@ void document_work(void *ctx, void *item, unsigned worker) {
     struct document *doc = item;
     doc->worker = worker;
     const char *text = strbuf_cstr(&doc->text);
-    const struct document_source s = {.text = {text, text + doc->text.len}};
+    const struct document_source s = {.text = {text, text + doc->text.len}, .number = doc->line};
     if (doc->st == ST_ERR ||
         (doc->d->ops->wanted && !doc->d->ops->wanted(doc->d->ctx, text, doc->text.len))) {
         return;

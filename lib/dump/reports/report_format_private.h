@@ -64,7 +64,7 @@ extern const struct report_format report_seastar_format;
 
 /* Is the document the first line of an .ips, after which a body follows? */
 bool report_is_ips_header(struct span text);
-/* Reads an .ips that is part of another document. */
+/* Reads an .ips, which may be a part of another document. */
 enum st report_read_ips(const struct report_document *d, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -28,7 +28,8 @@
 /* The facts about an image that are found in its frames. */
 struct binary {
     struct report_image image;
-    bool loaded;  /* some frame holds the image's load address */
+    bool loaded;  /* a frame gives the image's load address, or an address and an offset that imply
+                     it */
     bool aligned; /* the load address is page-aligned, as a loader's is */
     uint64_t end; /* largest offset of a frame, plus one */
 };
@@ -520,7 +521,8 @@ static enum st read_lists(const struct report_document *doc, const json_t *root,
     return st;
 }
 
-/* The members of a DiagnosticReport come first: it has both of them. */
+/* timeRange and environment come first: a DiagnosticReport has both of them, and no
+ * intervalEntries. */
 static const char *const metrickit_members[] = {"timeRange",
                                                 "environment",
                                                 "intervalEntries",

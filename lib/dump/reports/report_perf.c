@@ -61,7 +61,7 @@ struct perf_process {
     struct map comm_files; /* struct perf_comm_file */
     struct map files;      /* file path -> index into firsts */
     VEC(uint64_t) firsts;
-    uint64_t unread; /* frames that could not be parsed */
+    uint64_t unread; /* frames that were not parsed, and lines in which a second frame follows */
 };
 
 struct perf_text {

@@ -76,10 +76,10 @@ static bool word_time(struct span w, uint64_t *ns) {
     return true;
 }
 
-/* Reads the text after the ids: an optional processor, a time, an optional period, and the event
- * with a colon. After the event, a tracepoint has its fields, and a sample without a stack has its
- * only frame. If there is no time, which the option -F may leave out, the event has to end the
- * line. */
+/* Reads the text after the ids: a processor, a time and a period, each of which may be missing, and
+ * the event with a colon. After the event, a tracepoint has its fields, and a sample without a
+ * stack has its only frame. If there is no time, which the option -F may leave out, the event has
+ * to end the line. */
 static bool take_tail(struct span s, struct perf_sample_line *out) {
     struct span word = perf_word(&s);
     uint64_t period;

@@ -379,7 +379,7 @@ static enum st read_statement(struct map_parse *p) {
     const struct map_word *w = map_next_word(p);
     size_t id;
     if (!p->named && !map_word_is(w, "map")) {
-        /* True even for a map whose name is missing, so that the fault is reported once. */
+        /* `named` becomes true although the map has no name, so that the fault is reported once. */
         p->named = true;
         return map_fault(p, "a map begins with 'map NAME', not", w);
     }

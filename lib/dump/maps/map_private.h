@@ -179,8 +179,8 @@ const char *map_context_string(struct report *r, const struct map_context *c, co
 /* Reads a field that is an address or a number; false: the object has none, or it is malformed. */
 bool map_field_address(struct report *r, const struct report_map *map, enum map_field_id id,
                        const json_t *object, uint64_t *out);
-/* Returns a field that is a duration, in ms; -1: there is none, it is malformed, or the digits
- * before its point or the result in ms are a number above 2^53. */
+/* Returns a field that is a duration, in ms; -1: there is none, it is malformed, or the whole part
+ * of its number, or the result in ms, is above 2^53. */
 int64_t map_field_ms(struct report *r, const struct report_map *map, enum map_field_id id,
                      const json_t *object);
 /* Is the flag set? It is if the field has a value other than false, False, 0, no and NO. */

@@ -49,7 +49,8 @@ bool android_is_thread_part(const char *line);
 bool android_is_joined(const char *line);
 /* Returns the bracket that closes the one at `open`; NULL: the text ends before it. */
 const char *android_close_of(const char *open);
-/* Does the class belong to the app's code, rather than to Android's boot class path? */
+/* Is the class at the beginning of this name the app's own? It is if the name begins with the app's
+ * id, or with no package of Android's boot class path. */
 bool android_is_own_class(const struct report *r, const char *name);
 /* Do empty lines stand within the threads of the text: between a thread's first line and its
  * properties or frames, or between most frames and the next one? Then they do not end threads. */

@@ -28,7 +28,7 @@ struct reading {
     uint64_t next;          /* index that the thread's next frame should have */
     const char *frame;      /* the frame whose lines are being read; NULL = none */
     const char *last_frame; /* the thread's frame before `frame`; NULL = none */
-    size_t folds;           /* number of lines after the first into which that frame is folded */
+    size_t folds;           /* number of lines after the first into which `frame` is folded */
     bool strayed;        /* after the thread's frames came those of another thread, whose heading is
                             missing */
     bool gap;            /* empty lines follow what was read of the thread */

@@ -29,7 +29,8 @@ bool crash_heading(struct span line, struct crash_heading *out);
 /* A frame's line; its texts are in the draft's arena. */
 struct crash_frame {
     uint64_t index;
-    uint64_t address, base; /* base: the image's load address; meaningful if the flags are set */
+    /* address is meaningful with has_address; base, the image's load address, with has_base */
+    uint64_t address, base;
     bool has_address, has_base;
     bool joined;        /* another frame follows in the line, which lost its line feed */
     const char *image;  /* NULL = the report does not give it, or gives "???" */
@@ -51,8 +52,8 @@ bool crash_is_frame(const char *line, uint64_t next);
  * line; and with a `line` that begins with a bracket, if the frame does not end with one. */
 bool crash_frame_goes_on(const char *frame, const char *line);
 
-/* The images that the frames of a text name, for those that the text does not list.
- * Zero-initialised = none. */
+/* The images that the frames of a text name; those that the text does not list are added to the
+ * draft. Zero-initialised = none. */
 struct crash_images {
     struct map index;  /* name and load address -> index into list */
     struct map placed; /* name of an image whose load address is given -> its index into list */

@@ -256,7 +256,8 @@ enum {
     SAMPLE_LOOK_MAX = 64 * 1024 /* bytes searched for a sample's first line */
 };
 
-/* Returns the time of the last sample of the report, in ns; 0: it has none. */
+/* Returns the time of the last sample in the last SAMPLE_LOOK_MAX bytes of the report, in ns; 0:
+ * there is no sample, or it has no time. */
 static uint64_t last_time(struct span report) {
     struct perf_sample_line sample;
     const char *begin =

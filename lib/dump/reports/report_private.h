@@ -121,7 +121,7 @@ struct report {
     int64_t sample_interval_ms;
     VEC(struct report_frame) frames;
     uint64_t others; /* number of samples of other events than the dump's, which were left out */
-    uint64_t frames_unread; /* frames added with address 0 because they could not be parsed */
+    uint64_t frames_unread; /* frames that could not be read, most of them added with address 0 */
     uint64_t images_unread; /* lines of images that could not be read */
     uint64_t nodes_over;    /* number of nodes of call trees whose children have, together, more
                                samples than the node itself */
@@ -213,7 +213,8 @@ void report_executable(struct report *r, const char *path);
 void report_image(struct report *r, const struct report_image *image);
 /* Is this image the app's own code? */
 bool report_is_in_app(const struct report *r, const struct report_image *image);
-/* Sets *out to a dump that borrows the draft's images, for dump_image_at. */
+/* Sets *out to a dump, for dump_image_at, that has the load addresses and sizes of the draft's
+ * images, in the draft's arena. ST_ERR: ERR_NOMEM. */
 enum st report_probe_images(struct report *r, struct dump *out) BASE_MUST_USE;
 /* Finds the image of the process's executable by its name, and gives it this UUID if it has none;
  * uuid: text or NULL. */
@@ -221,8 +222,9 @@ void report_own_uuid(struct report *r, const char *uuid);
 
 /* ---- frames and their names (report_draft.c) ---- */
 
-/* Adds a frame to the stack that was begun, with the name that was given last for its address;
- * r->arch must be known. ST_ERR: ERR_LIMIT or ERR_NOMEM. */
+/* Adds a frame to the stack that was begun, with the name that was given last for its address.
+ * r->arch must be set if it is known, because it decides which bits of the address are stripped.
+ * ST_ERR: ERR_LIMIT or ERR_NOMEM. */
 enum st report_frame(struct report *r, uint64_t address) BASE_MUST_USE;
 /* Adds a frame as report_frame does, with its own name. */
 enum st report_add_frame(struct report *r, struct report_frame frame) BASE_MUST_USE;
@@ -301,9 +303,10 @@ int64_t report_seconds(const char *s);
 void report_own_lock(struct report *r, const char *text);
 /* Does the text (NULL: none) have the words with which the watchdog ends a process? */
 bool report_says_watchdog(const char *text);
-/* Reads the text that the system writes when it ends a process (NULL: none). True, with kind,
- * duration, CPU time and so on set, if the process took too long: for the watchdog (0x8badf00d),
- * for a background task, or with a lock held while suspended. */
+/* Reads the text that the system writes when it ends a process (NULL: none). True if the process
+ * took too long: for the watchdog (0x8badf00d), for a background task, or with a lock held while
+ * suspended. Then kind and fatal are set, and what the text tells of duration, CPU time and so
+ * on. */
 bool report_kill(struct report *r, const char *text);
 /* Reads as report_kill does, but the process that ended this one (who, NULL = not given) and the
  * code (-1 = not given) are passed apart from the text. If text is NULL and the result is true, who

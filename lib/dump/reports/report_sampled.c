@@ -56,7 +56,8 @@ struct sampling {
     struct crash_images named; /* images that the frames name */
     uint64_t truncated;        /* stacks that the system could not read to their end */
     uint64_t steps;  /* number of samples that the head or the section gives; 0 = not given */
-    size_t heaviest; /* frames of the heaviest stack, which is used if the text has no other */
+    size_t heaviest; /* number of lines taken of the heaviest stack, which is used if the text has
+                        no other */
     bool in_kernel;  /* the lines being read are a kernel stack */
     bool blank;      /* the line before was empty */
     bool profile;    /* the report is a profile of the whole system, in which nothing hung */

@@ -110,7 +110,8 @@ static struct seastar_group *note_stall_line(struct seastar_report *n,
 }
 
 /* Returns the group to which a line after a stall's line belongs; NULL: none. If the line may
- * belong to several groups, these become unclear, unless the line is that of a kernel callstack. */
+ * belong to several groups, the last of them is returned, and they become unclear, unless the line
+ * is that of a kernel callstack. */
 static struct seastar_group *group_of_line(struct seastar_report *n, const struct seastar_line *l) {
     struct seastar_group *found = NULL;
     for (size_t i = n->groups.len; i-- > 0;) {

@@ -47,8 +47,8 @@ bool seastar_same_source(const struct seastar_line *a, const struct seastar_line
 struct seastar_address {
     struct span file; /* file of the address; empty: the executable */
     uint64_t address;
-    bool unread; /* the word looks like an address, but cannot be read; the other members are then
-                    not set */
+    bool unread; /* the word looks like an address, but cannot be read; the other members then have
+                    no meaning */
 };
 /* Takes the next address "0x45d0e2e" or "/lib64/libc.so.6+0x3d1ef" of a line's `addresses`,
  * skipping other words; false: there is none. */

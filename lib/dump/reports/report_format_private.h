@@ -27,7 +27,8 @@ struct report_document {
 enum { REPORT_MEMBERS_MAX = 32, REPORT_LOOK_MAX = 16 * 1024 };
 
 struct report_format {
-    const char *name;   /* name in the dump's "report" and in --list-formats */
+    /* name in --list-formats: the name in the dump's "report", or two of them with a comma */
+    const char *name;
     const char *source; /* name of the tool that writes the format, as people know it */
     const char *since;  /* the first version of Stallkit that reads the format */
     /* JSON formats: names of the members that identify it, ended by NULL. NULL: a text format. */

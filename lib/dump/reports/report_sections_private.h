@@ -19,7 +19,7 @@ struct report_section {
     bool front;
     bool stack;              /* the section has a line of a stack */
     uint64_t unresponsive_s; /* seconds without a response before the samples; 0 = not given */
-    uint64_t blocked;        /* samples in which the main thread was blocked by another */
+    uint64_t blocked;        /* samples in which, as the text says, the main thread was blocked */
     uint64_t cpu_ms;         /* processor time in ms; 0 = not given */
     uint64_t samples;        /* samples of the process; 0 = not given */
     bool images; /* the section's list of images was read; it is the end of the section */

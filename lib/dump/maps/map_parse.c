@@ -167,7 +167,7 @@ static enum st map_check_value(struct map_parse *p, enum field_type type, const 
     return ST_OK;
 }
 
-/* Parses the pairs after "as": PATTERN = VALUE [,]... */
+/* Parses the pairs after "as": PATTERN = VALUE [, PATTERN = VALUE]... */
 static enum st take_pairs(struct map_parse *p, enum field_type type, struct map_source *s) {
     enum st st = ST_OK;
     do {
@@ -212,7 +212,7 @@ static enum st take_like(struct map_parse *p, struct map_source *s) {
     return st;
 }
 
-/* Parses the clauses after a source's paths (with, like, in, as …). */
+/* Parses the clauses after a source's paths or constant value: with, like, in, as and when. */
 static enum st take_clauses(struct map_parse *p, enum field_type type, struct map_source *s) {
     enum st st = ST_OK;
     const struct map_word *w;
@@ -379,7 +379,7 @@ static enum st read_statement(struct map_parse *p) {
     const struct map_word *w = map_next_word(p);
     size_t id;
     if (!p->named && !map_word_is(w, "map")) {
-        /* True even for a map whose name is missing, so that the fault is reported once. */
+        /* `named` becomes true although the map has no name, so that the fault is reported once. */
         p->named = true;
         return map_fault(p, "a map begins with 'map NAME', not", w);
     }
@@ -419,7 +419,7 @@ static enum st read_statement(struct map_parse *p) {
 
 /* ---- the whole map ---- */
 
-/* Checks that a map whose statements have no faults has all the statements that it needs. */
+/* Checks that the map has all the statements that it needs, even if some of them have faults. */
 static enum st check_map(struct map_parse *p) {
     const struct report_map *m = p->map;
     bool placed = p->set_in[FIELD_FRAME_ADDRESS] || p->set_in[FIELD_FRAME_OFFSET] ||

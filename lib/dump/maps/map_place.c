@@ -7,11 +7,11 @@
 #include "dump/maps/map_trees.h"
 
 #define PLACE_ALIGN UINT64_C(0x4000)
-/* Made-up addresses lie above all known addresses below PLACE_END, and end below 2 * PLACE_END,
- * because arm64 addresses have 47 bits. */
+/* Made-up addresses lie above all known addresses below PLACE_END. The images placed there end
+ * below 2 * PLACE_END, because arm64 addresses have 47 bits. */
 #define PLACE_END (UINT64_C(1) << 46)
-/* Bytes between the made-up addresses of names. They are apart because a frame may be looked up one
- * byte before its address. */
+/* Minimum distance in bytes between the made-up addresses of names. They are apart because a frame
+ * may be looked up one byte before its address. */
 enum { NAME_STEP = 16 };
 
 /* An image's load address with its index, because qsort passes no context. */
@@ -25,11 +25,12 @@ struct placement {
     struct load_of *loads; /* load addresses of the placed images that are not unsure, ascending */
     size_t load_count;
     uint64_t top;       /* lowest address at which made-up addresses may begin */
-    uint64_t bare_base; /* first made-up address of names that belong to no image */
+    uint64_t bare_base; /* made-up address to which the offsets of names that belong to no image are
+                           added; the smallest of these offsets is NAME_STEP */
     size_t bare_count;
     uint64_t homeless; /* number of frames without a symbol whose address is known, but not the load
                           address of their image */
-    bool main_told;    /* a thread is marked as the main one */
+    bool main_told;    /* the document marks a thread as the main one */
 };
 
 static int by_load_address(const void *a, const void *b) {
@@ -57,7 +58,8 @@ static enum st sort_loads(struct placement *p) {
     return ST_OK;
 }
 
-/* Returns the placed image that holds the address; NULL: none does. */
+/* Returns the placed image that holds the address; NULL: none does. An image of unknown size holds
+ * all addresses up to the next placed image. */
 static struct map_image *map_image_of(const struct placement *p, uint64_t address) {
     size_t i;
     LOWER_BOUND(i, p->load_count, p->loads[i].load, address + 1)
@@ -72,8 +74,9 @@ static void note_end(struct map_image *image, uint64_t offset) {
 
 /* ---- frames that have no address ---- */
 
-/* Returns the made-up image that holds the names of frames in this image; it is made when first
- * needed. NULL: the image has no name, or memory ran out (*failed). */
+/* Returns the made-up image that holds the names of frames in images with this image's name; the
+ * made-up image is made when first needed. NULL: there is no image, or it has no name; with *failed
+ * set, memory ran out or there are too many images. */
 static struct map_image *names_of(struct map_stacks *s, size_t image, bool in_app, bool *failed) {
     const char *name = image == SIZE_MAX ? NULL : s->images.data[image].image.name;
     if (!name) {
@@ -147,8 +150,8 @@ static enum st keep_address(struct map_stacks *s, struct map_frame *f) {
     if (!image) {
         return ST_ERR;
     }
-    /* the frame may be looked up one byte before its address, so that byte belongs to the image,
-     * too */
+    /* the range begins at the start of the frame's function or, if that is not known, one byte
+     * before the frame's address, where the frame may be looked up */
     uint64_t before = f->symbol_offset > 0 ? f->symbol_offset : 1;
     uint64_t low = f->address > before ? f->address - before : 0;
     f->image = (size_t)(image - s->images.data);
@@ -158,7 +161,7 @@ static enum st keep_address(struct map_stacks *s, struct map_frame *f) {
     return ST_OK;
 }
 
-/* A stretch of addresses. */
+/* A range of addresses of the image with the index `image`. */
 struct map_stretch {
     uint64_t low, high; /* both inclusive */
     size_t image;
@@ -170,8 +173,8 @@ static int stretch_by_low(const void *a, const void *b) {
     return order ? order : COMPARE(x->image, y->image);
 }
 
-/* Gives each unplaced image the range of its frames' addresses. An image that overlaps another one,
- * or whose range is larger than any image is, becomes torn and gets none. */
+/* Gives each unplaced image the range of its frames' addresses. An unplaced image that overlaps
+ * another image, or whose range is larger than MAP_OFFSET_END, becomes torn and gets no range. */
 static enum st settle_unplaced(struct map_stacks *s) {
     struct map_stretch *all = arena_array(&s->r->arena, s->images.len, sizeof *all);
     size_t count = 0, last = 0; /* last: of the images so far, the one with the highest end */
@@ -244,8 +247,8 @@ static enum st settle_frame(struct placement *p, struct map_frame *f) {
     return ST_OK;
 }
 
-/* Gives a frame that is known by its name alone a place. A frame whose image is torn is treated
- * like this, too. */
+/* Gives a frame that is known by its name alone a place. A frame with a symbol whose image is torn
+ * is treated like this, too. */
 static enum st settle_name(struct placement *p, struct map_frame *f) {
     const struct map_image *image = f->image == SIZE_MAX ? NULL : &p->s->images.data[f->image];
     if (f->kind == FRAME_ABSOLUTE && f->symbol && image && image->image.unplaced && image->torn) {
@@ -260,8 +263,9 @@ static uint64_t round_up(uint64_t value) {
     return (value + PLACE_ALIGN - 1) / PLACE_ALIGN * PLACE_ALIGN;
 }
 
-/* Gives each placed image of unknown size the size that its frames need, so that it does not reach
- * to an image placed above it. */
+/* Gives each placed image of unknown size the size that its frames need, but at most the distance
+ * to the next placed image above it. Raises p->top to the highest end of a placed image that is
+ * below PLACE_END. */
 static void close_images(struct placement *p) {
     for (size_t i = 0; i < p->load_count; i++) {
         struct map_image *image = &p->s->images.data[p->loads[i].image];
@@ -351,7 +355,8 @@ static struct report_frame draft_frame(const struct placement *p, const struct m
     return frame;
 }
 
-/* Adds all names to the draft, in the order of the document. */
+/* Adds all names to the draft, in the order of the frames, and counts the frames that could not be
+ * read. */
 static void draft_names(struct placement *p) {
     for (size_t i = 0; i < p->s->frames.len; i++) {
         p->s->r->frames_unread += p->s->frames.data[i].kind == FRAME_UNREAD;
@@ -386,9 +391,9 @@ static enum st draft_roots(void *ctx, const json_t *roots) {
     return report_tree_heaviest(t->r, &t->tree, roots);
 }
 
-/* Adds the samples of a thread to the draft if it is the main thread. If no thread is marked as
- * main, samples of any thread are added, unless the format has separate samples for each thread
- * (per_thread). */
+/* Adds the samples of a thread to the draft if it is the main thread. If the document marks no
+ * thread as main, the samples of every thread are added, unless the format has separate samples for
+ * each thread (per_thread). */
 static enum st draft_samples(struct placement *p, const struct map_thread *t,
                              const struct report_thread *out) {
     struct map_stacks *s = p->s;

@@ -71,8 +71,8 @@ const struct report_map *report_maps_find(const struct report_maps *maps, enum m
 
 /* ---- one dump ---- */
 
-/* Converts a time in words, or a count of seconds, milliseconds or microseconds since 1970,
- * perhaps with a fraction, for the draft; NULL: text is NULL or no such time. */
+/* Converts a text that report_time reads, or a count of seconds, milliseconds or microseconds since
+ * 1970, which may have a fraction, for the draft; NULL: text is NULL or no such time. */
 static const char *map_time(struct report *r, const char *text) {
     uint64_t number;
     if (!text) {
@@ -100,8 +100,9 @@ static const char *map_os(struct report *r, const char *text) {
     return r->os;
 }
 
-/* Returns the model with a comma in place of '_', because App Store Connect writes "iPhone13_3" for
- * Apple's "iPhone13,3". */
+/* Returns the model. If it begins with the name of a family of Apple's and its first '_' is
+ * followed by digits alone, a comma replaces the '_', because App Store Connect writes "iPhone13_3"
+ * for Apple's "iPhone13,3". */
 static const char *map_model(struct report *r, const char *text) {
     static const char *const families[] = {"iPhone", "iPad",  "iPod",    "Mac",
                                            "iMac",   "Watch", "AppleTV", "RealityDevice"};
@@ -160,7 +161,7 @@ static void map_read_stall(struct report *r, const struct report_map *m, const j
 struct object_walk {
     struct map_stacks *s;
     bool threads, first_source;
-    uint64_t index; /* number of values so far */
+    uint64_t index; /* number of values visited so far, objects or not */
     enum st st;
 };
 

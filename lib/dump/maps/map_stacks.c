@@ -41,7 +41,8 @@ size_t map_stacks_find(struct map_stacks *s, char kind, const void *bytes, size_
     return entry ? entry->value : SIZE_MAX;
 }
 
-/* Adds all keys of an image; false: out of memory. */
+/* Adds the keys of an image other than 'i'; an unplaced image has only 'o', a made-up one only 'm'.
+ * False: out of memory. */
 static bool note_keys(struct map_stacks *s, size_t at) {
     const struct map_image *image = &s->images.data[at];
     char id[IMAGE_ID_TEXT];
@@ -65,7 +66,7 @@ static bool note_keys(struct map_stacks *s, size_t at) {
     return ok;
 }
 
-/* Adds an image; SIZE_MAX: out of memory, or too many images. */
+/* Adds an image and returns its index; SIZE_MAX: out of memory, or too many images. */
 size_t map_stacks_new_image(struct map_stacks *s, const struct map_image *image) {
     if (s->images.len >= DUMP_IMAGES_MAX) {
         err_set(s->r->e, ERR_LIMIT, "more than %d images", DUMP_IMAGES_MAX);
@@ -92,7 +93,7 @@ static void map_read_id(struct map_stacks *s, enum map_field_id uuid, enum map_f
 }
 
 /* Does the object have a value for this flag, which says whether an image or frame belongs to the
- * app? If so, *flag is set to the value. */
+ * app? *flag is set to the value, or to false if there is none. */
 static bool flag_told(struct map_stacks *s, enum map_field_id id, const json_t *object,
                       bool *flag) {
     struct value_text text;
@@ -190,7 +191,8 @@ static void map_read_symbol(struct map_stacks *s, const json_t *frame, bool has_
 }
 
 /* Computes an image's load address from a frame that gives both an address and an offset. The image
- * becomes unsure if its frames disagree or the load address is not page-aligned. */
+ * becomes unsure if its frames disagree, or if the load address is negative or no multiple of
+ * 4096. */
 static void map_note_load(struct map_image *image, const struct map_frame *f) {
     uint64_t load = f->address - f->offset;
     if (f->address < f->offset || load % 4096 != 0) {
@@ -227,7 +229,7 @@ enum st map_stacks_read_frame(struct map_stacks *s, const json_t *object) {
     } else if (image && has_offset) {
         f.kind = FRAME_RELATIVE;
     } else if (f.symbol || f.file) {
-        f.symbol = f.symbol ? f.symbol : "<anonymous>"; /* its place is known */
+        f.symbol = f.symbol ? f.symbol : "<anonymous>"; /* the frame's source file is known */
         f.kind = FRAME_NAMED;
     }
     if (image && told) {

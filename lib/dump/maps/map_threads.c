@@ -70,8 +70,8 @@ static bool map_same_stack(const struct map_stacks *s, const struct map_thread *
 enum known_by { KNOWN_BY_NOTHING, KNOWN_BY_NO_STACK, KNOWN_BY_MARK, KNOWN_BY_STACK, KNOWN_BY_ID };
 
 /* Returns the evidence that t is the same thread as the listed thread `old`. If both have ids, the
- * ids decide. Otherwise stacks are compared, because a listed thread may lack the id that a later
- * source gives for it. */
+ * ids decide. Otherwise stacks are compared, because a source may lack the id that another gives
+ * for the same thread. */
 static enum known_by thread_known_by(const struct map_stacks *s, const struct map_thread *old,
                                      const struct map_thread *t) {
     bool marked = old->thread.main || old->thread.crashed;

@@ -44,7 +44,7 @@ static const char *hole_end(const char *rest, const char *text, const char *end)
     return NULL;
 }
 
-/* Is the text digits, perhaps with one point among them? */
+/* Is the text made of digits, at least one, and at most one point, which may be first or last? */
 static bool is_decimal(const char *s, size_t len) {
     const char *dot = memchr(s, '.', len);
     size_t points = dot != NULL;
@@ -96,8 +96,8 @@ bool map_like(const char *pattern, const char *text, size_t len, bool number,
 
 /* ---- texts ---- */
 
-/* Writes a string, number or boolean as text; false: the value is of another type, an empty string
- * or a real number of 10^15 or more, or memory ran out. */
+/* Writes a string, number or boolean as text. False: the value is of another type, an empty string
+ * or a real number whose absolute value is 10^15 or more, or memory ran out. */
 static bool scalar_text(struct report *r, const json_t *value, struct value_text *out) {
     char digits[32];
     if (json_is_string(value)) {
@@ -127,7 +127,8 @@ static bool scalar_text(struct report *r, const json_t *value, struct value_text
     return out->s != NULL;
 }
 
-/* Applies the source's "like" and "as" to a text; false: the text does not match. */
+/* Applies the source's "like" and "as" to a text. False: the text does not match, or, without "as",
+ * what remains is empty. */
 static bool source_takes(const struct map_source *s, struct value_text *text) {
     if (s->like && !map_like(s->like, text->s, text->len, s->number, text)) {
         return false;
@@ -175,7 +176,7 @@ static bool joined_text(struct report *r, const struct map_source *s, const json
     return all && source_takes(s, out);
 }
 
-/* The condition "when": the value at a path has to be one of the texts. */
+/* The condition "when": a value at a path has to match one of the patterns. */
 struct condition {
     struct report *r;
     const struct map_texts *is;

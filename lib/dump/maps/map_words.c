@@ -37,8 +37,8 @@ static bool is_blank_char(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Returns the end of the word that begins at s[i]; text in brackets or quotes belongs to the
- * word. */
+/* Returns the end of the word that begins at s[i]. Text in brackets or quotes belongs to the word,
+ * and so does the rest of a line on which they are not closed. */
 static size_t word_end(const char *s, size_t len, size_t i) {
     char until = 0;
     for (; i < len; i++) {
@@ -56,7 +56,8 @@ static size_t word_end(const char *s, size_t len, size_t i) {
     return i;
 }
 
-/* Splits a line into words; =, |, + and the comma are words by themselves. */
+/* Splits a line into words; outside quotes and brackets, =, |, + and the comma are words by
+ * themselves, and # ends the line. */
 enum st map_split_line(struct map_parse *p, const char *s, size_t len) {
     p->words.len = p->at = 0;
     for (size_t i = 0; i < len && s[i] != '#';) {
@@ -152,7 +153,7 @@ enum st map_take_paths(struct map_parse *p, struct map_paths *paths) {
     return st;
 }
 
-/* Takes the values after "is", up to a mark or the end of the line. */
+/* Takes the values after "is", at least one, up to a mark or the end of the line. */
 enum st map_take_texts(struct map_parse *p, struct map_texts *list) {
     enum st st;
     do {

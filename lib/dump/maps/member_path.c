@@ -1,6 +1,6 @@
 /* Parses paths, and follows them through Jansson's trees and through JSON text. A walk visits each
  * value at most once for each step of the path, so that its cost is bounded by the size of the
- * document. */
+ * document; in text, a negative index reads its array a second time, to count the elements. */
 #include "dump/maps/member_path.h"
 
 #include <string.h>
@@ -34,7 +34,8 @@ static enum st path_push(struct path_parse *p, const struct path_step *step) {
     return ST_OK;
 }
 
-/* Takes a name, which is in quotes or ends at the first of the stops. */
+/* Takes a name, which is in quotes, or ends before the first of the characters in `stops` or at the
+ * end of the path. */
 static enum st path_name_at(struct path_parse *p, const char *stops, const char **out) {
     const char *start = p->at;
     if (p->at < p->end && *p->at == '"') {

@@ -47,9 +47,10 @@ bool member_path_each(const struct member_path *path, const json_t *root, member
 /* Returns the first value that the path leads to; NULL: there is none. */
 const json_t *member_path_first(const struct member_path *path, const json_t *root);
 
+/* Receives a value at the end of a path in a text; returns true to continue to the next one. */
+typedef bool (*member_path_visit_span)(void *ctx, struct span value);
 /* Visits the values that the path leads to in a text, valid JSON or not; of two members with one
  * name both are visited. False: a visit returned false, which ended the walk. */
-typedef bool (*member_path_visit_span)(void *ctx, struct span value);
 bool member_path_each_span(const struct member_path *path, struct span root,
                            member_path_visit_span visit, void *ctx);
 

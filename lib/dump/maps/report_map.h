@@ -11,13 +11,14 @@
 /* A set of maps. Once filled it is only read, and any number of threads may do so. */
 struct report_maps;
 
-/* Makes a set without maps; the caller frees it with report_maps_free. */
+/* Makes a set without maps; the caller frees it with report_maps_free. ST_ERR: ERR_NOMEM. Never
+ * ST_NONE. */
 enum st report_maps_new(struct report_maps **out, struct err *e) BASE_MUST_USE;
 /* Frees the set; NULL is allowed. */
 void report_maps_free(struct report_maps *maps);
 
-/* Receives a fault of a map; line: from 1; text: the description of the fault, borrowed for the
- * call. */
+/* Receives a fault of a map; line: from 1, or 0 if the map is an empty text; text: the description
+ * of the fault, borrowed for the call. */
 typedef void (*report_map_on_fault)(void *ctx, const char *file, uint32_t line, const char *text);
 /* Appends the map in a text to the set; the first map that recognises a document reads it. file is
  * the name for messages; file and text need only live as long as the call. ERR_FORMAT: the map has

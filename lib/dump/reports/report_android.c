@@ -32,25 +32,28 @@ struct android {
     struct report *r;
     struct report_lines lines;
     const char *line; /* current line without its leading blanks */
-    size_t sections;  /* number of "----- pid" lines so far; the process of the first one hung */
-    bool ended;       /* the first process's section has ended */
-    bool headless;    /* the first process has no "----- pid" line, but other lines of a process */
-    bool cut;         /* lines of another process follow before the end of the first */
-    bool main_seen;   /* the thread with id 1 has begun */
-    bool mail;        /* the line before is of a mail's head */
-    bool subject;     /* a subject was read, and no empty line since */
-    bool channels;    /* the lines are of "Waiting Channels", a part with an end line of its own */
-    bool all;         /* the text says that it has all processes, whether or not they hung */
-    int64_t hung;     /* id of the first process that the system dumped; 0 = unknown */
-    int64_t pid;      /* id of the first section's process; 0 = unknown */
+    size_t sections; /* number of "----- pid" lines so far, or of xCrash's "pid:" lines; the process
+                        of the first one hung */
+    bool ended; /* the lines of the first process have ended, or are not those of the process that
+                   hung */
+    bool headless;  /* the first process has no "----- pid" line, but other lines of a process */
+    bool cut;       /* lines of another process follow before the end of the first */
+    bool main_seen; /* the thread with id 1 has begun */
+    bool mail;      /* a header of a mail was read, and no empty line since */
+    bool subject;   /* a subject was read, and no empty line since */
+    bool channels;  /* the lines are of "Waiting Channels", a part with an end line of its own */
+    bool all;       /* the text says that it has all processes, whether or not they hung */
+    int64_t hung;   /* id of the first process that the system dumped; 0 = unknown */
+    int64_t pid;    /* id of the first section's process; 0 = unknown */
     bool in_thread;
-    bool parts;         /* lines of the thread follow its first one */
-    bool gap;           /* empty lines follow what was read of the thread */
-    bool spaced;        /* the text has empty lines within its threads */
-    bool strayed;       /* the thread's native frames went on with those of another thread */
-    uint64_t next;      /* number that the thread's next native frame should have */
+    bool parts;    /* lines of the thread follow its first one */
+    bool gap;      /* empty lines follow what was read of the thread */
+    bool spaced;   /* the text has empty lines within its threads */
+    bool strayed;  /* lines of another thread, whose heading is missing, follow the thread's own */
+    uint64_t next; /* number that the thread's next native frame should have */
     const char *native; /* the thread's last native frame; NULL = none */
-    uint64_t missing;   /* native frames that are missing, by the gaps in the frames' numbers */
+    uint64_t missing;   /* frames that are missing, by the gaps in the native frames' numbers and by
+                           ART's "... repeated" */
     uint64_t stray;     /* frames left out because they stand under no heading of their thread */
     uint64_t unread;    /* lines of threads that could not be read */
     struct report_thread thread;
@@ -284,8 +287,8 @@ static bool read_repeated(struct android *t) {
     return true;
 }
 
-/* Is the line one of those that ART writes between a thread's frames: a property, a monitor, a
- * note in brackets? */
+/* Is the line one of those that ART writes in a thread besides its frames of code: a property, a
+ * monitor, a note, or a frame of the kernel? */
 static bool is_known_line(const char *line) {
     return strchr("|-(", *line) || android_line_begins(line, "kernel: ") ||
            android_line_begins(line, "native: (") || android_line_begins(line, "NOTE: ") ||
@@ -317,8 +320,9 @@ static enum st take_thread_part(struct android *t) {
     return ST_OK;
 }
 
-/* Takes a line after a thread's first one. Empty lines end the thread unless the text's threads are
- * spaced. *taken = false: the line is not part of a thread. */
+/* Takes a line after a thread's first one. Empty lines end the thread, unless the text's threads
+ * are spaced and the line after them is a part of a thread. *taken = false: the line is not part of
+ * a thread. */
 static enum st android_take_thread_line(struct android *t, bool *taken) {
     *taken = t->in_thread;
     if (t->in_thread && !*t->line) {
@@ -337,7 +341,8 @@ static enum st android_take_thread_line(struct android *t, bool *taken) {
 
 /* ---- the whole trace ---- */
 
-/* Ends the process that is being read, before a line that ends it or begins the next one. */
+/* Marks the first process as ended, before a line that ends it or begins the next one; but not if
+ * none of its threads has begun. */
 static void end_process(struct android *t) {
     t->ended = t->ended || t->r->threads.len > 0 || t->in_thread;
 }
@@ -440,7 +445,8 @@ static enum st android_take_line(struct android *t) {
         if (is_same_heading(t, &head)) {
             return ST_OK;
         }
-        /* A process has only one thread with id 1, and no kernel's ids beside the machine's. */
+        /* A process has only one thread with id 1; and if its threads have ids of the virtual
+         * machine, none has an id of the kernel alone. */
         if ((head.tid == 1 && t->main_seen) || (head.systid > 0 && t->attached > 0)) {
             t->cut = true; /* the head of another process is missing */
             end_process(t);

@@ -84,7 +84,8 @@ static bool begins_with_subject(struct span text, bool *more) {
     return false;
 }
 
-/* Does the text begin with a mail's headers, "From:" first, and behind a subject with a trace? */
+/* Does the text begin with a mail's headers, of which "From:" is the first and "Subject:" the last,
+ * and does a trace follow the subject? */
 static bool begins_with_mail(struct span text, bool *more) {
     enum { HEADERS_MAX = 8 };
     struct span line;
@@ -103,8 +104,9 @@ static bool begins_with_mail(struct span text, bool *more) {
     return false;
 }
 
-/* Does the text begin with the head of an entry of DropBoxManager, "Process:" first and without a
- * blank line, and behind its subject with a trace? Entries of other kinds have no trace. */
+/* Does the text begin with the head of an entry of DropBoxManager: "Process:", then "PID:" or
+ * "Flags:", then other headers without a blank line between them, of which "Subject:" is the last,
+ * and does a trace follow the subject? Entries of other kinds have no trace. */
 static bool begins_with_entry(struct span text, bool *more) {
     enum { HEADERS_MAX = 24 };
     struct span line;
@@ -126,8 +128,8 @@ static bool begins_with_entry(struct span text, bool *more) {
     return false;
 }
 
-/* Does the text begin with a thread's first line and, as proof, a frame or a property of the
- * thread? *more is set if further bytes would decide. */
+/* Does the text begin with a thread's first line, with the thread's id in the virtual machine, and,
+ * as proof, another line of the thread? *more is set if further bytes would decide. */
 static bool begins_with_thread(struct span text, bool *more) {
     static const char *const parts[] = {
         "| group=", "| sysTid=", "| state=", "at ",        "native: #",
@@ -190,7 +192,7 @@ static bool begins_with_crashlytics(struct span text, bool *more) {
     return begins_with_thread(text, more);
 }
 
-/* Does the text begin with what ART writes of an abort, and a thread? */
+/* Does the text begin with what ART writes of an abort, and then a thread or "DALVIK THREADS"? */
 static bool begins_with_abort(struct span text, bool *more) {
     enum { LINES_MAX = 8 };
     struct span line;
@@ -389,7 +391,7 @@ static bool ends_with_main(struct span report) {
     return rank_of(last_line(report)) == 3;
 }
 
-/* Does Markdown's code begin behind the report's lines? */
+/* Is the report's last line that is not empty one that begins or ends code in Markdown? */
 static bool ends_with_fence(struct span report) {
     const struct span line = last_line(report);
     return line_has_head(line, "```") || line_has_head(line, "~~~");
@@ -429,7 +431,8 @@ bool android_ends(struct span report, struct span line) {
 
 /* ---- the process that is wanted ---- */
 
-/* Is the rest of the line, from byte `at` on, this word, before a blank, a colon or the end? */
+/* Does the rest of the line, from byte `at` on, begin with this word, which a blank, a colon, a
+ * carriage return or the end of the line follows? */
 static bool is_word_at(struct span line, size_t at, const char *word) {
     const struct span rest = {line.p + at, line.end};
     const char *end = rest.p + strlen(word);

@@ -41,14 +41,16 @@ struct android_native_line {
 bool android_native_line(const char *line, struct android_native_line *out);
 
 /* android_is_frame: is the line, without its leading blanks, a frame? android_is_thread_part: is it
- * any line of a thread other than the first? android_is_joined: does a frame follow in a line that
- * is not a frame, because the line feed between them was lost? */
+ * a frame, a property ("| "), a monitor ("- "), a frame of the kernel or the note "(no managed
+ * stack frames)"? android_is_joined: does a frame follow in a line that is not a frame, because the
+ * line feed between them was lost? */
 bool android_is_frame(const char *line);
 bool android_is_thread_part(const char *line);
 bool android_is_joined(const char *line);
 /* Returns the bracket that closes the one at `open`; NULL: the text ends before it. */
 const char *android_close_of(const char *open);
-/* Does the class belong to the app's code, rather than to Android's boot class path? */
+/* Is the class at the beginning of this name the app's own? It is if the name begins with the app's
+ * id, or with no package of Android's boot class path. */
 bool android_is_own_class(const struct report *r, const char *name);
 /* Do empty lines stand within the threads of the text: between a thread's first line and its
  * properties or frames, or between most frames and the next one? Then they do not end threads. */
@@ -64,11 +66,13 @@ bool android_is_mail_header(const char *line);
 /* Reads a line in front of the threads: what happened, the app, the system. *arch becomes the
  * architecture if the line tells it. */
 void android_read_header(struct report *r, const char *line, const char **arch);
-/* Copies the time of "----- pid 4242 at 2026-11-20 09:12:44 -----"; "" if there is none. */
+/* Copies the time of "----- pid 4242 at 2026-11-20 09:12:44 -----"; "" if there is none, or it has
+ * ANDROID_TIME_MAX bytes or more. */
 void android_section_time(const char *line, size_t len, char out[ANDROID_TIME_MAX]);
 
-/* Cuts the text down to the section of the process with this name or id; false: the text has
- * several sections, none of which is that. */
+/* Cuts the text down to the section of the process with this name or id; the first section keeps
+ * the lines before it. A text with at most one section, of another process, is left as it is.
+ * False: the text has several sections, none of which is that process's. */
 bool android_find_process(struct span *text, const char *wanted);
 
 /* What ART writes of an abort of the process. */
@@ -76,8 +80,8 @@ struct android_abort {
     int64_t tid;           /* id of the thread that aborted; -1 = not given */
     struct span exception; /* "Pending exception …"; empty = there was none */
 };
-/* Finds in the text whether the process aborted. If so, what ART writes in front of all threads is
- * cut off: the thread that aborted, alone. */
+/* Finds in the text whether the process aborted. If so, and if "DALVIK THREADS" follows, the lines
+ * before that are cut off: what ART writes of the abort, with the thread that aborted. */
 bool android_take_abort(struct span *text, struct android_abort *out);
 
 /* The functions `begins` and `ends` of struct report_format. */

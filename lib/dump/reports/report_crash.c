@@ -28,24 +28,26 @@ struct reading {
     uint64_t next;          /* index that the thread's next frame should have */
     const char *frame;      /* the frame whose lines are being read; NULL = none */
     const char *last_frame; /* the thread's frame before `frame`; NULL = none */
-    size_t folds;           /* number of lines after the first into which that frame is folded */
+    size_t folds;           /* number of lines after the first into which `frame` is folded */
     bool strayed;        /* after the thread's frames came those of another thread, whose heading is
                             missing */
     bool gap;            /* empty lines follow what was read of the thread */
     uint64_t missing;    /* number of frames that are missing, by the gaps in the frames' numbers */
-    uint64_t stray;      /* frames left out because their numbers are out of order */
+    uint64_t stray;      /* frames left out because their numbers are out of order, or because they
+                            follow a thread without a heading of their own */
     uint64_t homeless;   /* frames left out because no heading of a thread is before them */
     uint64_t twice;      /* frames left out because their line stands twice */
-    int64_t last_thread; /* highest thread number that the text mentions */
-    uint64_t numbered;   /* threads that have a number */
-    size_t digits;       /* number of digits of the last frame's address */
+    int64_t last_thread; /* highest number of a thread that the text has or, in its headers, names;
+                            -1 = none */
+    uint64_t numbered;   /* threads that a heading began */
+    size_t digits;       /* length of the last frame's address, as in struct crash_frame */
     struct crash_images images; /* images that the frames name */
     struct report_image_lines image_lines;
     bool other_head;   /* a second, different "Exception Type:" was read */
     bool of_exception; /* frames outside of threads are those of an exception's text */
     bool named;        /* "Thread N name:" was read, and "Thread N:" was not */
     size_t own_words;  /* lines of "Application Specific Information:" taken, plus one; 0 = not
-                          reached */
+                          reached; 33 = no more are taken */
     const char *termination;
     /* header values; NULL = not read yet */
     const char *version, *os, *exception, *subtype, *message, *form;
@@ -246,9 +248,9 @@ static bool is_cut_address(const struct reading *t, const struct crash_frame *f)
     return last && f->digits < t->digits;
 }
 
-/* Is the row of the address of the thread's frame before it, without a name or an image's address?
- * App Store Connect writes such rows for functions that were inlined there, and does not count
- * them. */
+/* Has the row the address of the thread's frame before it, and neither a name nor an image's load
+ * address? App Store Connect writes such rows for functions that were inlined there, and does not
+ * count them. */
 static bool is_nameless_row(const struct reading *t, const struct crash_frame *f) {
     const size_t count = t->r->frames.len;
     return count > t->thread.stack.first && f->has_address && f->address > 0 && !f->symbol &&

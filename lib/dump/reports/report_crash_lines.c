@@ -74,8 +74,8 @@ bool crash_heading(struct span line, struct crash_heading *out) {
 
 /* ---- a frame ---- */
 
-/* Takes an address that a blank or the end of the line follows. An address 0 lacks its "0x",
- * because printf's # adds none to a zero. */
+/* Takes an address that a blank or the end of the line follows. An address 0 is at least 8 zeros
+ * without "0x", because printf's # adds none to a zero. */
 static bool take_address_word(const char **s, uint64_t *out) {
     enum { ZEROS_MIN = 8 };
     const char *end = *s;
@@ -134,8 +134,9 @@ static bool take_frame_offset(const char **s, uint64_t *out) {
     return report_take_hex(s, out) || report_take_decimal(s, out);
 }
 
-/* Returns the symbol in the text after "BASE + 24": KSCrash's "(SYMBOL + 24)", libsymbolicate's "//
- * SYMBOL + 0x18"; NULL: there is none, or an address or a source location stands in its place. */
+/* Returns the symbol in the text after "BASE + 24": of KSCrash's "(SYMBOL + 24)" and
+ * libsymbolicate's "// SYMBOL + 0x18" what follows the mark, of any other text the whole. NULL or
+ * "": there is none, or an address or a source location stands in its place. */
 static const char *symbol_behind(struct report *r, const char *s) {
     size_t len = strlen(s);
     const char *colon = strrchr(s, ':');
@@ -154,7 +155,8 @@ static const char *symbol_behind(struct report *r, const char *s) {
 }
 
 /* Does another frame (an index, an image and an address) follow the symbol of a frame, because two
- * lines were joined? An address behind "//" is not one: libsymbolicate writes it. */
+ * lines were joined? It does if the text has an address of at least 10 bytes, with its "0x", behind
+ * its first word. An address behind "//" is not one: libsymbolicate writes it. */
 static bool is_joined(const char *symbol) {
     uint64_t address;
     const char *word = symbol;
@@ -329,8 +331,8 @@ static bool is_in_draft(const struct report *r, size_t count, const struct crash
 }
 
 /* Extends each image whose load address is given to the frames that name the image without giving
- * its load address. The entries for these frames lose their name, so that they are not added to the
- * draft. */
+ * its load address, if they are not below that address. The entries for these frames lose their
+ * name, so that they are not added to the draft. */
 static void join_by_name(struct crash_images *images) {
     for (size_t i = 0; i < images->list.len; i++) {
         struct crash_image *image = &images->list.data[i];

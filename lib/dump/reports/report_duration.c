@@ -104,12 +104,12 @@ static const struct unit *find_unit(const char *s, size_t len) {
 struct number {
     char digits[32];
     size_t len;
-    size_t last_point; /* digits before the last '.' or ','; SIZE_MAX = none */
-    uint32_t point;    /* the last '.' or ',' itself */
-    int points;        /* number of '.' and ',' in a row */
-    bool mixed;        /* a different separator stands before the last one, and groups digits */
-    bool decimal;      /* the last separator is certainly a decimal point */
-    bool whole;        /* the number is in whole units, so three digits after a point are a group */
+    size_t last_point; /* number of digits before the last '.', ',' or U+066B; SIZE_MAX = none */
+    uint32_t point;    /* the last '.', ',' or U+066B itself */
+    int points;   /* number of times that `point` was read since the last different separator */
+    bool mixed;   /* a different separator stands before the last one, and groups digits */
+    bool decimal; /* the last separator is certainly a decimal point */
+    bool whole;   /* the number is in whole units, so three digits after a point are a group */
 };
 
 static bool take_number(const char **s, const char *end, struct number *n) {
@@ -275,7 +275,7 @@ static bool number_begins(const struct sentence *s, const char *begin) {
             (!is_letter(s->p[-1]) && !is_ascii_digit(s->p[-1]) && !strchr(".,:-+/_#", s->p[-1])));
 }
 
-/* Does exactly one group of three digits follow, as after a blank that groups digits? */
+/* Do three digits follow, and not a fourth, as after a blank that groups digits? */
 static bool group_follows(const char *p, const char *end) {
     size_t n = 0;
     while (n < 4 && p + n < end && is_ascii_digit(p[n])) {
@@ -306,8 +306,8 @@ static const char *number_end(const char *p, const char *end) {
     return p;
 }
 
-/* Takes "1,345 msec" or "5-second"; false, with s->p after the number: no unit follows, or the
- * value is above 2^53. */
+/* Takes "1,345 msec" or "5-second". False, with s->p after the number: no unit follows, or the
+ * number has more than 32 digits. False, with s->p after the unit: the value is above 2^53. */
 static bool take_measure(struct sentence *s, uint64_t *us, uint32_t *unit) {
     const char *p = s->p;
     struct number n;
@@ -354,7 +354,7 @@ static bool told_next_part(struct sentence *s) {
 }
 
 /* Takes a measurement of one or more parts, each in a smaller unit than the one before. ST_NONE:
- * there is a number without a unit; ST_ERR: a part cannot be read. */
+ * the first part has no unit, or cannot be read; ST_ERR: a further part cannot be read. */
 static enum st take_told(struct sentence *s, uint64_t *us) {
     uint32_t unit, last;
     uint64_t part;

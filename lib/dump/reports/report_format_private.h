@@ -27,21 +27,23 @@ struct report_document {
 enum { REPORT_MEMBERS_MAX = 32, REPORT_LOOK_MAX = 16 * 1024 };
 
 struct report_format {
-    const char *name;   /* name in the dump's "report" and in --list-formats */
+    /* name in --list-formats: the name in the dump's "report", or two of them with a comma */
+    const char *name;
     const char *source; /* name of the tool that writes the format, as people know it */
     const char *since;  /* the first version of Stallkit that reads the format */
     /* JSON formats: names of the members that identify it, ended by NULL. NULL: a text format. */
     const char *const *members;
     /* JSON formats: does an object with these members (bit i: members[i]) have this format? */
     bool (*recognise)(unsigned present);
-    /* Text formats: beginnings of its first line, ended by NULL. NULL: a JSON format, or one with
-     * `begins`. */
+    /* Text formats: beginnings of its first line, ended by NULL. NULL: a JSON format, or one that
+     * only `begins` recognises. */
     const char *const *heads;
     /* Text formats: do the first lines show this format? At most REPORT_LOOK_MAX bytes are read.
      * *more is set if the text is too short for an answer; otherwise it is not written. */
     bool (*begins)(struct span text, bool *more);
     /* Text formats with `begins`: `report` has the lines of a report so far; does `line`, which
-     * follows them, belong to something else? */
+     * follows them, belong to something else? Of these formats only report_text_format has NULL:
+     * text_report.c finds where its reports end. */
     bool (*ends)(struct span report, struct span line);
     bool in_log; /* reports stand in a log, and the log's other lines are skipped */
     /* Converts a document, as report_convert does. */
@@ -62,9 +64,9 @@ extern const struct report_format report_sample_format;
 extern const struct report_format report_perf_format;
 extern const struct report_format report_seastar_format;
 
-/* Is the document the first line of an .ips, after which a body follows? */
+/* Is the text the first line of an .ips, to which a body belongs? */
 bool report_is_ips_header(struct span text);
-/* Reads an .ips that is part of another document. */
+/* Reads an .ips, which may be a part of another document. */
 enum st report_read_ips(const struct report_document *d, struct err *e) BASE_MUST_USE;
 
 #endif

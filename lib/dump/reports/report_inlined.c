@@ -74,9 +74,9 @@ static bool note_stack(struct report *r, const struct report_stack *s) {
     return true;
 }
 
-/* Are the rows taken for inlined functions only because their addresses are equal, and may this
- * address be the load address of an image? Load addresses are multiples of the page size, and no
- * code begins there. */
+/* Is any of the rows taken for an inlined function only because the addresses are equal, and may
+ * this address be the load address of an image? Load addresses are multiples of the page size, and
+ * no code begins there. */
 static bool is_load_address(const struct report *r, const struct report_chain *chain) {
     enum { PAGE = 0x1000 };
     bool told = true;
@@ -93,8 +93,8 @@ static const struct report_chain *chain_at(const struct report *r, uint64_t addr
 
 /* ---- the joined stacks ---- */
 
-/* Chooses where made-up addresses begin. If the report has addresses as low as the usual made-up
- * ones, they begin above all addresses that processes have. */
+/* Chooses where made-up addresses begin, unless one was given before. If the report has addresses
+ * as low as the usual made-up ones, they begin at 2^46, above the addresses that processes have. */
 static void place_torn(struct report *r) {
     const uint64_t low = UINT64_C(1) << 28, high = UINT64_C(1) << 46;
     bool taken = false;
@@ -193,7 +193,8 @@ enum st report_join_inlined(struct report *r) {
 
 /* ---- writing ---- */
 
-/* Writes the functions inlined at an address, innermost first: [SYMBOL, FILE, LINE]. */
+/* Writes the functions inlined at an address, innermost first: [SYMBOL, FILE, LINE], or [SYMBOL] if
+ * the file is not known. */
 static void write_inlined(const struct report *r, struct jsonw *w,
                           const struct report_chain *chain) {
     jsonw_begin_array(w);

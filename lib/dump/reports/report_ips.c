@@ -91,8 +91,9 @@ static void ips_read_images(struct report *r, const json_t *images) {
     }
 }
 
-/* Finds a frame's offset and its image's load address. If the frame is in no image, the load
- * address is 0 and the offset is the address. False: the two do not give an address. */
+/* Finds a frame's offset and its image's load address, whose sum is the frame's address. The load
+ * address is 0 if the frame is in no image, or if that of its image is not given. False: the two
+ * are not known. */
 static bool ips_frame_place(const json_t *images, const json_t *frame, uint64_t *base,
                             uint64_t *offset) {
     const json_t *in = json_object_get(frame, "imageIndex");

@@ -102,9 +102,9 @@ bool report_says_watchdog(const char *text) {
     return text && text_behind(text, " watchdog transgression") != NULL;
 }
 
-/* Returns the kind of stall by the termination code and by the process that ended this one.
- * assertiond (number 15 of xnu's namespaces), which limits background tasks, first used the
- * watchdog's code; the watchdog of watches (Carousel) writes no code. */
+/* Returns the kind of stall by the termination code and by the process that ended this one; NULL =
+ * the text tells of no stall. assertiond (number 15 of xnu's namespaces), which limits background
+ * tasks, first used the watchdog's code; the watchdog of watches (Carousel) writes no code. */
 static const char *kind_of_kill(const char *text) {
     static const char *const of_watchdog[] = {"watchdog transgression", "terminate gracefully",
                                               NULL};

@@ -69,7 +69,7 @@ static void kscrash_read_images(struct report *r, const json_t *images) {
         report_own_lock(r, json_string_value(json_object_get(object, "crash_info_message")));
         if (i >= DUMP_IMAGES_MAX ||
             !report_address(json_object_get(object, "image_addr"), &image.load)) {
-            continue; /* an image that is left out of the draft has no place for frames */
+            continue; /* left out: the image is past the limit, or its load address is not known */
         }
         if (!report_address(json_object_get(object, "image_size"), &image.size)) {
             image.size = 0;
@@ -330,7 +330,7 @@ static const char *const kscrash_members[] = {
 static bool kscrash_recognise(unsigned present) {
     return (present & (KSCRASH_STACKS | KSCRASH_RECRASH)) ||
            ((present & KSCRASH_CRASH) && (present & KSCRASH_HEAD)) ||
-           (present & KSCRASH_HEAD) == KSCRASH_HEAD; /* it lost its stacks, and is refused */
+           (present & KSCRASH_HEAD) == KSCRASH_HEAD; /* "crash" is lost: the dump lacks a stack */
 }
 
 static enum st report_kscrash_read(const struct report_document *d, struct err *e) {

@@ -117,7 +117,8 @@ void report_version(struct report *r, const char *value, bool build_first) {
     r->app_build = swapped ? first : second;
 }
 
-/* Returns the length of NAME in "NAME + 24" or "NAME + 0x18", and sets *offset to the number. */
+/* Returns the length of NAME in "NAME + 24" or "NAME + 0x18", and sets *offset to the number; of
+ * any other text returns the whole length. */
 static size_t cut_offset(const char *s, size_t len, uint64_t *offset) {
     static const char hex[] = "x0";
     size_t digits = 0;

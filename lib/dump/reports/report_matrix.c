@@ -47,8 +47,8 @@ void report_matrix_type(struct report *r, int64_t dump_type) {
     }
 }
 
-/* Returns the names of the members that the nodes of this tree have, because versions of Matrix use
- * different names. */
+/* Returns the form of these trees, with the names of the members that their roots have, because
+ * versions of Matrix use different names. */
 static struct report_tree tree_of(struct report *r, const json_t *roots) {
     static const char *const counts[] = {"repeat_count", "sample"};
     static const char *const lists[] = {"child", "children", "childs"};

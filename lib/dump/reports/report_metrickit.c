@@ -28,7 +28,8 @@
 /* The facts about an image that are found in its frames. */
 struct binary {
     struct report_image image;
-    bool loaded;  /* some frame holds the image's load address */
+    bool loaded;  /* a frame gives the image's load address, or an address and an offset that imply
+                     it */
     bool aligned; /* the load address is page-aligned, as a loader's is */
     uint64_t end; /* largest offset of a frame, plus one */
 };
@@ -42,7 +43,7 @@ struct diagnostic {
     /* number of samples that show that roots are outermost frames, and number of samples that show
      * that they are innermost; a sample may count in both */
     uint64_t outer_roots, inner_roots;
-    /* one stack for each thread, at one moment; the system may have ended the process */
+    /* true: one stack for each thread, at one moment; the system may have ended the process */
     bool crash;
 };
 
@@ -272,7 +273,8 @@ static enum st add_thread(struct diagnostic *d, const struct report_tree *tree, 
 static enum st add_stacks(struct diagnostic *d, const json_t *call_tree) {
     const json_t *stacks = metrickit_stacks(call_tree);
     bool per_thread = !json_is_false(json_object_get(call_tree, "callStackPerThread"));
-    /* true: a crash; false: the system ended the process because of a stall */
+    /* true: a crash; false: another kind, such as that of a process that the system ended because
+     * of a stall */
     bool plain_crash = strcmp(d->r.kind, "crash") == 0;
     size_t i, main_thread = 0;
     json_t *stack;
@@ -348,7 +350,7 @@ static void guess_kind(struct report *r, const json_t *tree) {
 }
 
 /* Fills the draft from a diagnostic. kind: the kind of stall; NULL = the kind follows from the
- * diagnostic's own members. */
+ * diagnostic's own members, or else from its call stack tree. */
 static enum st metrickit_fill(struct diagnostic *d, const json_t *diagnostic, const char *kind) {
     const json_t *meta = metrickit_meta(diagnostic);
     const json_t *tree = json_object_get(diagnostic, "callStackTree");
@@ -520,7 +522,8 @@ static enum st read_lists(const struct report_document *doc, const json_t *root,
     return st;
 }
 
-/* The members of a DiagnosticReport come first: it has both of them. */
+/* timeRange and environment come first: a DiagnosticReport has both of them, and no
+ * intervalEntries. */
 static const char *const metrickit_members[] = {"timeRange",
                                                 "environment",
                                                 "intervalEntries",

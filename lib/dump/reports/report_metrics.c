@@ -10,7 +10,7 @@
 /* Hangs of at least this duration, in ms, count as severe. It is the recorder's default, too. */
 enum { SEVERE_MS = 2000 };
 
-/* Number and total duration of the hangs in a histogram. */
+/* Number and total duration, in ms, of the hangs of one tier. */
 struct hang_sums {
     uint64_t count, ms;
 };

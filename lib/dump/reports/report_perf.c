@@ -58,10 +58,10 @@ struct perf_process {
     struct map by_name; /* name -> index into comms */
     VEC(struct perf_comm) comms;
     size_t comm;           /* index of the name of the sample that is being read */
-    struct map comm_files; /* struct perf_comm_file */
+    struct map comm_files; /* keys: struct perf_comm_file; the values have no meaning */
     struct map files;      /* file path -> index into firsts */
     VEC(uint64_t) firsts;
-    uint64_t unread; /* frames that could not be parsed */
+    uint64_t unread; /* frames that were not parsed, and lines in which a second frame follows */
 };
 
 struct perf_text {
@@ -296,7 +296,8 @@ static bool is_idle(const struct perf_sample_line *s) {
            (s->comm_len == len || s->comm[len] == '/');
 }
 
-/* Takes a sample, whose first line is `line`, with its frames. */
+/* Takes a sample, whose first line is `line`, with its frames; a sample that is left out is only
+ * counted. */
 static enum st take_perf_sample(struct perf_text *t, struct report_lines *lines, struct span line,
                                 const struct perf_sample_line *s) {
     bool other = t->event &&
@@ -363,8 +364,9 @@ static void mark_files(struct perf_process *p, size_t most) {
     }
 }
 
-/* Returns the index of the best name for the process; if several are equally good, the first of
- * them. */
+/* Returns the index of the best name for the process: one of the main thread, else one that a file
+ * has, too, else the most frequent one; if several are equally good, the most frequent, and of
+ * those the first. */
 static size_t best_comm(const struct perf_process *p) {
     size_t best = 0;
     for (size_t i = 1; i < p->comms.len; i++) {

@@ -76,10 +76,10 @@ static bool word_time(struct span w, uint64_t *ns) {
     return true;
 }
 
-/* Reads the text after the ids: an optional processor, a time, an optional period, and the event
- * with a colon. After the event, a tracepoint has its fields, and a sample without a stack has its
- * only frame. If there is no time, which the option -F may leave out, the event has to end the
- * line. */
+/* Reads the text after the ids: a processor, a time and a period, each of which may be missing, and
+ * the event with a colon. After the event, a tracepoint has its fields, and a sample without a
+ * stack has its only frame. If there is no time, which the option -F may leave out, the event has
+ * to end the line. */
 static bool take_tail(struct span s, struct perf_sample_line *out) {
     struct span word = perf_word(&s);
     uint64_t period;
@@ -256,7 +256,8 @@ enum {
     SAMPLE_LOOK_MAX = 64 * 1024 /* bytes searched for a sample's first line */
 };
 
-/* Returns the time of the last sample of the report, in ns; 0: it has none. */
+/* Returns the time of the last sample in the last SAMPLE_LOOK_MAX bytes of the report, in ns; 0:
+ * there is no sample, or it has no time. */
 static uint64_t last_time(struct span report) {
     struct perf_sample_line sample;
     const char *begin =

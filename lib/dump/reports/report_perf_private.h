@@ -14,8 +14,9 @@ struct perf_sample_line {
     size_t comm_len, event_len;
     int64_t pid, tid;  /* pid -1 = not given */
     bool timed;        /* the line gives a time */
-    uint64_t time_ns;  /* that time, in seconds */
-    struct span frame; /* the only frame of a sample without a stack; empty = frames follow */
+    uint64_t time_ns;  /* that time, in nanoseconds */
+    struct span frame; /* text behind the event: the only frame of a sample without a stack, or a
+                          tracepoint's fields; empty = none */
 };
 /* Parses a sample's first line; false: it is another line. */
 bool perf_sample_line(struct span line, struct perf_sample_line *out);
@@ -34,8 +35,8 @@ bool perf_frame_line(struct span line, struct perf_frame_line *out);
 
 /* Is the line only the file of a frame, "(/usr/lib/libc.so.6)"? Mail may fold a frame so. */
 bool perf_is_file(struct span line);
-/* Is the line a part of a frame? It is if it begins with an address, or if it is indented and ends
- * as a frame does. */
+/* Is the line a part of a frame? It is if it begins with an address of at least 5 digits, or if it
+ * is indented and ends as a frame does. */
 bool perf_is_frame_part(struct span line);
 /* Does the frame's line, which lost its line feed, hold another frame? */
 bool perf_is_joined(const struct perf_frame_line *f);

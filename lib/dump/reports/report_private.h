@@ -121,7 +121,7 @@ struct report {
     int64_t sample_interval_ms;
     VEC(struct report_frame) frames;
     uint64_t others; /* number of samples of other events than the dump's, which were left out */
-    uint64_t frames_unread; /* frames added with address 0 because they could not be parsed */
+    uint64_t frames_unread; /* frames that could not be read, most of them added with address 0 */
     uint64_t images_unread; /* lines of images that could not be read */
     uint64_t nodes_over;    /* number of nodes of call trees whose children have, together, more
                                samples than the node itself */
@@ -137,20 +137,21 @@ struct report {
     struct map chain_index;          /* address -> index into chains */
     VEC(struct report_context) context;
     uint64_t named_first;    /* the first made-up address; 0 = the usual one */
-    struct map named_places; /* name, file and line of a frame without an address -> index of its
-                                made-up address */
+    struct map named_places; /* name, file, line and in_app of a frame without an address -> index
+                                of its made-up address */
     struct map file_places;  /* path of a file whose load address is unknown -> index of its address
                                 range */
 };
 
 void report_init(struct report *r, const char *format, uint64_t ordinal, struct err *e);
 void report_release(struct report *r);
-/* Writes the dump and passes it to the document's receiver. */
+/* Writes the dump and passes it to the document's receiver. ST_ERR: ERR_NOMEM, ERR_LIMIT, for
+ * example if the dump is longer than DUMP_TEXT_MAX, or an error of the receiver. */
 enum st report_finish(struct report *r, const struct report_document *d) BASE_MUST_USE;
 
 enum { REPORT_ID_TEXT = 37 };
-/* Makes a UUID (version 8 of RFC 9562) from a document, always the same for the same bytes.
- * ordinal: number among the dumps of one document. */
+/* Makes a UUID (version 8 of RFC 9562) from a document, always the same for the same bytes and
+ * ordinal. ordinal: number among the dumps of one document. */
 void report_made_up_id(const void *bytes, size_t len, uint64_t ordinal, char out[REPORT_ID_TEXT]);
 
 /* Writes the beginning of a dump or a session record: format, id, time, app and device. */
@@ -165,11 +166,13 @@ void report_lack_count(struct report *r, uint64_t count, const char *one, const 
 void report_lack_end(struct report *r, struct span text);
 /* Adds to the dump's "lack" that no thread has a frame, if that is so. */
 void report_lack_frames(struct report *r);
-/* Writes the dump's "lack", if there is one. */
+/* Adds to the dump's "lack" the draft's counts of frames, images, nodes and samples that are
+ * missing, and writes the "lack", if there is one. */
 void report_write_lack(struct report *r, struct jsonw *w);
 
 /* Keeps a part of the original document under `key`; text: true = the part is written as a string,
- * false = it is JSON. */
+ * false = it is JSON. The span is borrowed until report_finish. Parts past REPORT_PARTS_MAX are not
+ * kept. */
 void report_keep(struct report *r, const char *key, struct span span, bool text);
 
 /* Return a copy in the draft's arena; report_join copies a, `between` and b; if a or b is NULL, it
@@ -210,16 +213,18 @@ void report_executable(struct report *r, const char *path);
 void report_image(struct report *r, const struct report_image *image);
 /* Is this image the app's own code? */
 bool report_is_in_app(const struct report *r, const struct report_image *image);
-/* Sets *out to a dump that borrows the draft's images, for dump_image_at. */
+/* Sets *out to a dump, for dump_image_at, that has the load addresses and sizes of the draft's
+ * images, in the draft's arena. ST_ERR: ERR_NOMEM. */
 enum st report_probe_images(struct report *r, struct dump *out) BASE_MUST_USE;
 /* Finds the image of the process's executable by its name, and gives it this UUID if it has none;
  * uuid: text or NULL. */
 void report_own_uuid(struct report *r, const char *uuid);
 
-/* ---- frames and their names (report_names.c) ---- */
+/* ---- frames and their names (report_draft.c) ---- */
 
-/* Adds a frame to the stack that was begun, with the name that was given last for its address;
- * r->arch must be known. ST_ERR: ERR_LIMIT or ERR_NOMEM. */
+/* Adds a frame to the stack that was begun, with the name that was given last for its address.
+ * r->arch must be set if it is known, because it decides which bits of the address are stripped.
+ * ST_ERR: ERR_LIMIT or ERR_NOMEM. */
 enum st report_frame(struct report *r, uint64_t address) BASE_MUST_USE;
 /* Adds a frame as report_frame does, with its own name. */
 enum st report_add_frame(struct report *r, struct report_frame frame) BASE_MUST_USE;
@@ -269,10 +274,10 @@ enum st report_add_sample(struct report *r, const struct report_stack *s) BASE_M
 /* ---- values (report_value.c) ---- */
 
 /* Converts "2022-09-18 15:28:37.3451 +0900", ISO 8601 and the like (no zone = UTC) to
- * "2026-11-21T10:00:00.123Z"; NULL if it cannot be read. */
+ * "2026-11-21T10:00:00.123Z"; NULL if s is NULL or cannot be read, or memory ran out. */
 const char *report_time(struct report *r, const char *s);
 /* Converts seconds, milliseconds or microseconds since 1970, which are distinguished by magnitude,
- * to the form of report_time. */
+ * to the form of report_time; NULL: the value is 10^17 or more, or memory ran out. */
 const char *report_unix_time(struct report *r, uint64_t value);
 /* Returns the milliseconds from one time to another, both as report_time reads them; -1 if either
  * cannot be read, or `to` is the earlier one. */
@@ -298,19 +303,21 @@ int64_t report_seconds(const char *s);
 void report_own_lock(struct report *r, const char *text);
 /* Does the text (NULL: none) have the words with which the watchdog ends a process? */
 bool report_says_watchdog(const char *text);
-/* Reads the text that the system writes when it ends a process (NULL: none). True, with kind,
- * duration, CPU time and so on set, if the process took too long: for the watchdog (0x8badf00d),
- * for a background task, or with a lock held while suspended. */
+/* Reads the text that the system writes when it ends a process (NULL: none). True if the process
+ * took too long: for the watchdog (0x8badf00d), for a background task, or with a lock held while
+ * suspended. Then kind and fatal are set, and what the text tells of duration, CPU time and so
+ * on. */
 bool report_kill(struct report *r, const char *text);
 /* Reads as report_kill does, but the process that ended this one (who, NULL = not given) and the
- * code (-1 = not given) are passed apart from the text. If text is NULL, they become the reason if
- * the result is true. */
+ * code (-1 = not given) are passed apart from the text. If text is NULL and the result is true, who
+ * and the code become the reason. */
 bool report_kill_by(struct report *r, const char *who, int64_t code, const char *text);
 
 /* Reads the reason of a report about a process that used too much of a resource (EXC_RESOURCE):
- * subtype "CPU" and message "(Limit 50%) Observed 60% over 180 secs", each NULL if not given. True,
- * with kind, duration and CPU time set, if the resource is processor time, wake-ups or writes to
- * the disk. r->fatal becomes whether the subtype has the word "FATAL". */
+ * subtype "CPU" and message "(Limit 50%) Observed 60% over 180 secs", each NULL if not given. True
+ * if the resource is processor time, wake-ups or writes to the disk: then kind and reason are set,
+ * the duration (-1 if the message gives none), the CPU time if the message gives it, and r->fatal,
+ * to whether the subtype has the word "FATAL". */
 bool report_resource(struct report *r, const char *subtype, const char *message);
 
 /* ---- text (report_lines.c) ---- */
@@ -321,15 +328,16 @@ struct report_lines {
     size_t number; /* number of the line taken last */
     size_t indent; /* maximum number of leading blanks that are cut off each line */
 };
-/* Returns the lines of a text; the first line's indent is cut off all of them, as for text in an
- * issue. */
+/* Returns the lines of a text; the indent of the first line that is not empty is cut off all of
+ * them, as for text in an issue. */
 struct report_lines report_lines_of(struct span text);
-/* Returns a copy of the next line in the arena, without trailing blanks; "" for a line that only
- * marks code in Markdown. NULL: no more lines, or out of memory. */
+/* Returns a copy of the next line in the arena, without trailing blanks; "" for a line that is
+ * empty or only marks code in Markdown. NULL: no more lines, or out of memory. */
 const char *report_next_line(struct report *r, struct report_lines *t);
 const char *report_skip_blanks(const char *s);
-/* Is the line of a call tree's text not the tree's, but a sentence or a tag behind it? It is not
- * indented and has no address. blank: the line before is empty, or only marks code in Markdown. */
+/* Is the line of a call tree's text not the tree's, but a sentence or a tag behind the tree? It is
+ * if `blank` is true and the line is not empty, not indented and has no address. blank: the line
+ * before is empty, or only marks code in Markdown. */
 bool report_is_prose(const char *line, bool blank);
 /* Returns the text after "KEY:" on the line; NULL: the line does not begin with KEY and a colon, or
  * nothing follows them. */
@@ -357,9 +365,9 @@ struct report_image_lines {
     bool any;         /* an image was read */
     bool ended;       /* an empty line followed the images */
 };
-/* Takes the next line. An image is "0x… - 0x… [+]NAME [ARCH] [(VERSION)] <UUID> PATH", whose end
- * may be "???", and is added to the draft; if a line before the list's end looks like an image but
- * cannot be read, the dump's "lack" says so. */
+/* Takes the next line. An image is "0x… - 0x… [+]NAME [ARCH] [(VERSION)] <UUID> PATH", in which
+ * "???" may stand for the second address, and is added to the draft; if a line before the list's
+ * end looks like an image but cannot be read, the dump's "lack" says so. */
 void report_image_line(struct report *r, struct report_image_lines *list, const char *line);
 /* Adds the last line's image. */
 void report_end_image_lines(struct report *r, struct report_image_lines *list);
@@ -425,9 +433,9 @@ enum st report_outline_begin(struct report *r, struct report_outline *o,
                              const struct report_outline_thread *fresh) BASE_MUST_USE;
 /* Returns the thread that is being read, valid until another begins; NULL: none has begun. */
 struct report_outline_thread *report_outline_now(const struct report_outline *o);
-/* Finds the address of a node's line, "… [0x104981234]"; NULL: there is none. *joined is set if the
- * line holds a second node, because a line feed was lost; the result is then the address of the
- * first node. */
+/* Returns the bracket before the address in a node's line, "… [0x104981234]"; NULL: there is none.
+ * *joined is set to whether the line holds a second node, because a line feed was lost; the result
+ * is then that of the first node. */
 const char *report_node_address(const char *s, bool *joined);
 /* Notes a line that stands in place of a node, such as "<patched truncated backtrace>", because
  * nodes may be nested below it. */

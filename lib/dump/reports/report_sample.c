@@ -31,8 +31,8 @@ struct sample_text {
     struct report_outline outline; /* call trees of the threads */
     bool blank;                    /* the line before was empty */
     const char *path;              /* path of the executable */
-    uint64_t unread;               /* lines of the graph that are no node */
-    struct crash_images named;     /* images that the nodes name */
+    uint64_t unread; /* lines of the graph that are no node, or in which a second node follows */
+    struct crash_images named; /* images that the nodes name */
     struct report_image_lines images;
 };
 

@@ -50,12 +50,14 @@ struct sampling {
     const char *uuid, *executable; /* UUID and path of the process's executable; NULL = not given */
     uint64_t load; /* load address of the executable, computed from frames; 0 = unknown */
     struct report_outline outline; /* call trees of the threads */
-    uint64_t unread;               /* number of lines of the trees that are not nodes */
+    uint64_t unread; /* number of lines of the trees that are not nodes, or in which a second node
+                        follows */
     struct report_image_lines images;
     struct crash_images named; /* images that the frames name */
     uint64_t truncated;        /* stacks that the system could not read to their end */
     uint64_t steps;  /* number of samples that the head or the section gives; 0 = not given */
-    size_t heaviest; /* frames of the heaviest stack, which is used if the text has no other */
+    size_t heaviest; /* number of lines taken of the heaviest stack, which is used if the text has
+                        no other */
     bool in_kernel;  /* the lines being read are a kernel stack */
     bool blank;      /* the line before was empty */
     bool profile;    /* the report is a profile of the whole system, in which nothing hung */
@@ -378,8 +380,8 @@ static enum st begin_process_section(struct sampling *t, const char *name) {
     return ST_OK;
 }
 
-/* Reads the section's own header lines. Lines that the report's head has, too, count only if the
- * head is about another process. */
+/* Reads the section's own header lines. Lines that the report's head has, too, set the app and the
+ * architecture only if the head is about another process. */
 static void read_section_head(struct sampling *t) {
     struct report *r = t->r;
     const char *value;

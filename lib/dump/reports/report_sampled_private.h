@@ -30,9 +30,9 @@ uint64_t sampled_frame_name(struct report *r, uint64_t address, const char *s, s
 /* Returns the length of the executable's name in "Shop (My Shop) [301]". */
 size_t report_process_name_len(const char *name);
 /* Notes for which thread of the same process the samples of this line waited, if the line names
- * one. If lines name several owners, the first is kept, unless one line of another owner has more
- * samples than all lines of the first so far. now: the thread that is read; NULL = none. process:
- * "Shop [301]"; NULL = not given. */
+ * one. If lines name several owners, the first is kept, until one line of another owner has more
+ * samples than all lines of the kept owner so far; then that one is kept. now: the thread that is
+ * read; NULL = none. process: "Shop [301]"; NULL = not given. */
 void report_note_blocker(struct report_outline_thread *now, const char *process, const char *line);
 
 #endif

@@ -39,7 +39,8 @@ enum {
 struct seastar_stall {
     struct seastar_line line;
     size_t group;
-    size_t addresses; /* number of lines of the stall's backtrace */
+    size_t addresses; /* number of lines with addresses in the group's backtrace; 0 unless the stall
+                         is the group's last */
 };
 
 /* Stalls of one program that were reported one after the other, and then one backtrace, which may
@@ -109,7 +110,8 @@ static struct seastar_group *note_stall_line(struct seastar_report *n,
 }
 
 /* Returns the group to which a line after a stall's line belongs; NULL: none. If the line may
- * belong to several groups, these become unclear, unless the line is that of a kernel callstack. */
+ * belong to several groups, the last of them is returned, and they become unclear, unless the line
+ * is that of a kernel callstack. */
 static struct seastar_group *group_of_line(struct seastar_report *n, const struct seastar_line *l) {
     struct seastar_group *found = NULL;
     for (size_t i = n->groups.len; i-- > 0;) {
@@ -319,7 +321,7 @@ static enum st seastar_fill(struct report *r, struct span text, const struct sea
     return st == ST_OK ? report_add_thread(r, &thread) : st;
 }
 
-/* Sets *out to the lines of the stall's group. */
+/* Appends the lines of the group with the index `group` to *out. */
 static void own_lines(struct span text, const struct seastar_report *n, size_t group,
                       struct strbuf *out) {
     struct span line;

@@ -98,7 +98,8 @@ static bool is_whole_stall(struct span rest) {
     return (*rest.p == ',' && last == '.') || (line_len(rest) == 1 && last == '.') || last == ':';
 }
 
-/* Reads "Reactor stalled for 33 ms on shard 0 …"; false: the line is another one. */
+/* Reads "Reactor stalled for 33 ms on shard 0 …"; false: the line does not have these words. True
+ * with the kind SEASTAR_UNRELATED: the line only quotes them. */
 static bool take_stall(struct seastar_line *out) {
     const struct span line = out->line;
     struct span s = {seastar_behind(line, stalled), line.end};
@@ -128,7 +129,7 @@ static bool take_stall(struct seastar_line *out) {
 
 /* ---- lines ---- */
 
-/* Takes a line that ends with a word of dashes. */
+/* Takes a line that ends with a word of dashes, at least 4; false: it is another line. */
 static bool take_rule(struct seastar_line *out) {
     enum { DASHES_MIN = 4 };
     const struct span line = line_trim(out->line);
@@ -210,8 +211,9 @@ static bool is_word_of(struct span word, const char *const *words) {
     return false;
 }
 
-/* Is the word a time, a number or a mark? It is if it has no letters other than those of ISO 8601.
- * A word with three points, such as "[10.0.73.70]", is the address of a host, and is not. */
+/* Is the word a time, a number or a mark? It is if it has only digits, marks and the letters T and
+ * Z of ISO 8601, and fewer than three points. A word with three points, such as "[10.0.73.70]", is
+ * the address of a host. */
 static bool is_time_word(struct span word) {
     static const char marks[] = "0123456789:.,;-+/|[]()<>TZ";
     size_t points = 0;

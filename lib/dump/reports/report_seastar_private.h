@@ -22,7 +22,8 @@ enum seastar_kind {
 struct seastar_line {
     enum seastar_kind kind;
     struct span line;
-    /* The text that the logger wrote in front of it: who wrote the line, and when. */
+    /* The text that the logger wrote in front of the words or the address by which the line has its
+     * kind: who wrote the line, and when. Empty for SEASTAR_KERNEL. */
     struct span source;
     struct span addresses; /* SEASTAR_STALL and SEASTAR_ADDRESS: the part of the line with the
                               addresses */
@@ -35,9 +36,10 @@ struct seastar_line seastar_line_of(struct span line);
 /* Is the line that of a stall? The test is quick, because it is made for every line of a text. */
 bool seastar_is_stall(struct span line);
 
-/* May this line have the same writer as a stall's line? The logger's prefixes are compared: the
- * host, the program and its process id, without the time and the severity, which differ from line
- * to line. A line without a prefix may have any writer. */
+/* May this line have the same writer as a stall's line, and belong to that stall? The logger's
+ * prefixes are compared: the host, the program and its process id, without the time and the
+ * severity, which differ from line to line. A line without a prefix may have any writer. A line
+ * with the prefix of Seastar's own logger begins a stall, and so belongs to no earlier one. */
 bool seastar_may_belong(const struct seastar_line *stall, const struct seastar_line *line);
 /* Have both stalls been written by the same program? */
 bool seastar_same_source(const struct seastar_line *a, const struct seastar_line *b);
@@ -45,8 +47,8 @@ bool seastar_same_source(const struct seastar_line *a, const struct seastar_line
 struct seastar_address {
     struct span file; /* file of the address; empty: the executable */
     uint64_t address;
-    bool unread; /* the word looks like an address, but cannot be read; the other members are then
-                    not set */
+    bool unread; /* the word looks like an address, but cannot be read; the other members then have
+                    no meaning */
 };
 /* Takes the next address "0x45d0e2e" or "/lib64/libc.so.6+0x3d1ef" of a line's `addresses`,
  * skipping other words; false: there is none. */
@@ -54,8 +56,8 @@ bool seastar_take_address(struct span *addresses, struct seastar_address *out);
 /* Takes the next word of a line. At the end of the line the result is empty. */
 struct span seastar_word(struct span *s);
 
-/* Is this word of a line's prefix, such as "scylla:", the name of a program? Words of severity,
- * such as "INFO", are not. */
+/* Is this word of a line's prefix, such as "scylla:", the name of a program? Names of months, days
+ * and severities, such as "INFO:", are not. */
 bool seastar_is_program(struct span word);
 
 #endif

@@ -19,20 +19,20 @@ struct report_section {
     bool front;
     bool stack;              /* the section has a line of a stack */
     uint64_t unresponsive_s; /* seconds without a response before the samples; 0 = not given */
-    uint64_t blocked;        /* samples in which the main thread was blocked by another */
+    uint64_t blocked;        /* samples in which, as the text says, the main thread was blocked */
     uint64_t cpu_ms;         /* processor time in ms; 0 = not given */
     uint64_t samples;        /* samples of the process; 0 = not given */
     bool images; /* the section's list of images was read; it is the end of the section */
-    bool cut; /* the report ends inside the section of another process, so that this section may be
-                 missing */
+    bool cut; /* the report ends inside the section of its last process, which is not this one, so
+                 that further sections may be missing */
 };
 
-/* The process that the caller asks for; NULL = not given. If only the id is given, a process is
- * found only if `either` is true. */
+/* The process that the caller asks for; NULL = not given. If only the id is given, the id has to
+ * match. */
 struct report_wanted {
     const char *name, *pid;
-    bool either; /* true: the name or the id has to match; false: the name has to match, and the id
-                    decides among several processes of that name */
+    bool either; /* true: the name or the id has to match; false: the name, if given, has to match,
+                    and the id decides among several processes of that name */
 };
 
 /* Finds the section of the wanted process. If wanted has neither name nor pid, finds that of the

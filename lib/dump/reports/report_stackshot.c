@@ -39,7 +39,8 @@ static bool has_threads(const json_t *process) {
     return found;
 }
 
-/* Returns the process of this name or id that has threads; NULL = there is none. */
+/* Returns the first process of this name or id that has a thread with frames; NULL = there is
+ * none. */
 static const json_t *named_process(const json_t *body, const char *wanted) {
     json_t *processes = json_object_get(body, "processByPid"), *process;
     const char *key;
@@ -107,8 +108,8 @@ static const json_t *reason_process(struct report *r, const json_t *body, const 
     return NULL;
 }
 
-/* Returns the frontmost process that has threads, else the only process that has threads; NULL:
- * there is none. */
+/* Returns the first of the frontmost processes that has a thread with frames, else the only process
+ * that has one; NULL: there is none, or several that are not in front. */
 static const json_t *front_process(const json_t *body) {
     json_t *processes = json_object_get(body, "processByPid"), *process;
     const json_t *front = json_object_get(body, "frontmostPids"), *only = NULL;
@@ -283,7 +284,7 @@ static enum st stackshot_read_threads(struct shot *s, const json_t *process) {
 }
 
 /* Finds the process to read: the one that the caller wants, else the one that the reason names,
- * else the frontmost one. */
+ * else the one that front_process returns. */
 static enum st shot_find_process(struct report *r, const json_t *body, const json_t **out) {
     const char *told = NULL;
     if (r->wanted) {

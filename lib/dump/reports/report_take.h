@@ -15,8 +15,9 @@ static inline bool report_is_session(const char *text, size_t len) {
 }
 
 /* Receives a dump or, from a report on how much an app was used, a session record: one line of JSON
- * (stall-dump/1, stall-session/1) without a line feed, borrowed for the call. An error ends the
- * conversion. */
+ * (stall-dump/1, stall-session/1) without a line feed, borrowed for the call. After an error the
+ * conversion fails; a reader of a list of reports may still convert the other reports, unless the
+ * error is ERR_NOMEM. */
 typedef enum st (*report_take)(void *ctx, const char *text, size_t len, struct err *e);
 
 #endif

@@ -231,7 +231,7 @@ static struct span without_tools(struct span text) {
     return text;
 }
 
-/* Does the line's first word that ends with a colon occur in it again, after a blank? */
+/* Does the beginning of the line, up to its first colon, occur in the line again, after a blank? */
 static bool has_key_twice(struct span line) {
     const char *colon = memchr(line.p, ':', (size_t)(line.end - line.p));
     size_t len = colon ? (size_t)(colon - line.p) + 1 : 0;
@@ -243,8 +243,8 @@ static bool has_key_twice(struct span line) {
     return false;
 }
 
-/* Is the text two reports side by side, as "diff -y" writes them? Then each line has its header
- * twice. */
+/* Is the text two reports side by side, as "diff -y" writes them? It is taken for that if at least
+ * 3 of its first 40 lines have their key twice. */
 static bool is_side_by_side(struct span text) {
     enum { LINES_MAX = 40, TWICE_MIN = 3 };
     struct span line;

@@ -40,7 +40,7 @@ static uint64_t own_count(const struct report_tree *tree, const json_t *node, bo
     if (over) {
         *over = json_object_get(node, tree->count) && below > count;
     }
-    /* In a tree without counts every leaf counts as one sample. */
+    /* A node without a count has one sample of its own if it is a leaf, else none. */
     if (!json_object_get(node, tree->count)) {
         return json_array_size(children) == 0;
     }
@@ -66,7 +66,8 @@ static enum st push_level(struct tree_walk *w, const json_t *nodes) {
     return VEC_PUSH(&w->levels, level) ? ST_OK : err_nomem(w->r->e);
 }
 
-/* Adds the path to the draft's frames, innermost first. */
+/* Adds the path to the draft's frames, innermost first; of a path of more than DUMP_FRAMES_MAX
+ * frames the outermost are left out. */
 static enum st tree_add_path(struct tree_walk *w, const struct report_frame *path, size_t len) {
     bool leaf_first = w->tree->leaf_first;
     for (size_t i = 0; i < len && i < DUMP_FRAMES_MAX; i++) {

@@ -23,8 +23,8 @@ struct address_rules address_rules_of(const struct dump *d);
 uint64_t address_strip(const struct address_rules *r, uint64_t address);
 
 /* Returns the address to look up for frame i (below frame_count) of a stack: an exact address is
- * only stripped, a return address other than 0 is also lowered by one, so that the call is found
- * and not the code after it. */
+ * only stripped, a return address that is not 0 then is also lowered by one, so that the call is
+ * found and not the code after it. */
 uint64_t address_of_frame(const struct address_rules *r, const struct dump_stack *stack, size_t i);
 
 #endif

@@ -1,5 +1,5 @@
-/* Makes the tables of a history, and refuses a file with other tables. A view with the name of a
- * table, a trigger or a computed column would run SQL from the file. */
+/* Makes the tables of a history, and refuses a file in which they differ, or which has triggers. A
+ * view with the name of a table, a trigger or a computed column would run SQL from the file. */
 #include <string.h>
 
 #include "history/history_private.h"

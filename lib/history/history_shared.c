@@ -5,8 +5,8 @@
 
 #include "history/history_private.h"
 
-/* A shared text has at least SHARED_MIN bytes and at most SHARED_MAX, and SHARED_GROWTH times as
- * many as the one before it; so there are few. */
+/* A shared text has at least SHARED_MIN bytes and at most SHARED_MAX, and at least SHARED_GROWTH
+ * times as many as the one before it; so there are few. */
 enum { SHARED_MIN = 1 << 16, SHARED_MAX = 1 << 22, SHARED_GROWTH = 4 };
 
 void history_drop_shared(struct history *h) {

@@ -93,7 +93,8 @@ static enum line_value_end read_tagged(size_t tag, struct span *text, bool whole
 
 /* ---- quoted-printable ---- */
 
-/* Is this the line of a mail's head, in any case, that says that the text is quoted-printable? */
+/* Does the line begin as the one of a mail's head that says that the text is quoted-printable,
+ * whether in capital or small letters? */
 static bool says_printable(struct span line) {
     static const char words[] = "content-transfer-encoding: quoted-printable";
     const size_t len = sizeof words - 1;
@@ -105,8 +106,8 @@ static bool says_printable(struct span line) {
     return equal;
 }
 
-/* Is the line the one that separates the parts of a mail: "--", and letters or digits without a
- * blank? */
+/* Is the line one that separates the parts of a mail: "--" in front, at least LENGTH_MIN bytes, a
+ * letter or digit among them, and no blank? */
 static bool is_boundary(struct span line) {
     enum { LENGTH_MIN = 12 };
     bool word = false;

@@ -80,8 +80,8 @@ static size_t number_at(const char *p, const char *end, struct plain *out) {
     return head + digits + 1;
 }
 
-/* Returns the length of the changed character at p, and sets *out to what it was; 0: there is
- * none. The first byte alone rules out most text. */
+/* Returns the length of the changed character at p, and sets *out to the plain text that stands for
+ * it; 0: there is none. The first byte alone rules out most text. */
 static size_t changed_at(const char *p, const char *end, struct plain *out) {
     if (p == end || !memchr(firsts, *p, sizeof firsts)) {
         return 0;

@@ -60,8 +60,8 @@ char *program_find(const char *name, int *status) {
     return NULL;
 }
 
-/* Reads the first bytes of a file and sets *size to their number. False: the file cannot be
- * read, but it may still be run. */
+/* Reads the first HEAD_SIZE bytes of a file at most, and sets *size to their number. False: the
+ * file is empty or cannot be read, but it may still be run. */
 static bool read_head(const char *path, uint8_t *bytes, size_t *size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, bytes, HEAD_SIZE);

@@ -83,7 +83,7 @@ static bool has_other_proc(const struct remote_process *process) {
 }
 
 /* Looks whether the library watches in the process, which reports it by the id that the process's
- * own /proc has. False: the process has ended. */
+ * own /proc has. False: the process has ended, or its status cannot be read. */
 static bool look_at_process(struct unwatched_process *p, const struct remote_process *process,
                             const struct preload_report *report, uint64_t now_ns) {
     char status[4096];

@@ -21,7 +21,7 @@ struct unwatched_process {
     char name[UNWATCHED_NAME];
 };
 
-/* The descendants of a program. Zeroed at first. */
+/* A program and its descendants. Zeroed at first. */
 struct unwatched_processes {
     struct unwatched_process process[UNWATCHED_MAX];
     uint32_t count;

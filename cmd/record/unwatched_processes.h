@@ -34,8 +34,9 @@ struct unwatched_processes {
  * time: each sets due_ns by how long it took. */
 void unwatched_look(struct unwatched_processes *u, const struct preload_report *report, pid_t root,
                     uint64_t now_ns);
-/* Returns the number of processes that were without a watching library for so long that they are no
- * programs that start, and sets *ms to their time in all. */
+/* Returns the number of processes that were without a watching library for at least a second,
+ * longer than a program that starts needs to load its libraries, and sets *ms to the sum of these
+ * times. */
 uint32_t unwatched_count(const struct unwatched_processes *u, uint64_t *ms);
 /* Prints the processes of unwatched_count in a line that begins with the tool's name, and the
  * number `left_out` in another; a line is left out if its number is 0. */

@@ -16,7 +16,8 @@ struct address_rules {
 };
 
 /* Returns the address format by the architecture of the dump's device, else of its first image that
- * names one, and by the kind of the first image id. It may have to read all images. Thread safe. */
+ * names one, and by the kind of the first image id. The function may have to read all images.
+ * Thread safe. */
 struct address_rules address_rules_of(const struct dump *d);
 
 /* Returns a captured address without signature, tag and Thumb bit. */

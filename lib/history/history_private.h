@@ -118,17 +118,18 @@ enum st history_fact(struct history *h, const char *name, struct strbuf *out,
                      struct err *e) BASE_MUST_USE;
 enum st history_set_fact(struct history *h, const char *name, const char *value,
                          struct err *e) BASE_MUST_USE;
-/* Appends a triage, not finished, to `zip` as a part of the table: a packed partial. It uses
- * h->text. */
+/* Appends a triage, not finished, to `zip` as a part of the table: a packed partial. The function
+ * uses h->text. */
 enum st history_zip(struct history *h, const struct triage *t, struct strbuf *zip,
                     struct err *e) BASE_MUST_USE;
 /* Sets `zip` to a triage as a part of the table, and first adds a shared text to the table if the
- * triage has much more to share than the newest one; for a connection that holds the write lock. It
- * uses h->text and h->zip. */
+ * triage has much more to share than the newest one; for a connection that holds the write lock.
+ * The function uses h->text and h->zip. */
 enum st history_zip_shared(struct history *h, const struct triage *t, struct strbuf *zip,
                            struct err *e) BASE_MUST_USE;
 /* Unpacks a part of the table, which may be of any origin, and parses it into a triage, which the
- * caller frees with triage_free. It uses h->text. *out is NULL on ST_ERR. Never ST_NONE. */
+ * caller frees with triage_free. The function uses h->text. *out is NULL on ST_ERR. Never ST_NONE.
+ */
 enum st history_part(struct history *h, const void *bytes, size_t len, struct triage **out,
                      struct err *e) BASE_MUST_USE;
 
@@ -196,7 +197,7 @@ enum st history_newest_shared(struct history *h, const struct history_shared **o
                               struct err *e) BASE_MUST_USE;
 /* Adds the tables of the partial in h->text, at most their first 4 MiB, as a shared text, if they
  * have at least 64 KiB, and what is added is at least four times as long as the newest shared text.
- * It uses h->zip. */
+ * The function uses h->zip. */
 enum st history_share(struct history *h, struct err *e) BASE_MUST_USE;
 /* Forgets the texts that were read, because a transaction that may have added one was undone, or
  * the history is closed. */

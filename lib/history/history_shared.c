@@ -1,6 +1,6 @@
 /* Keeps texts that the partials of a history share: names and pieces of stacks, which come again in
- * each day's partial. Partials are packed against the newest of these texts. One is never changed
- * or deleted, so that a number always stands for the same text. */
+ * each day's partial. Partials are packed against the newest of these texts. A shared text is never
+ * changed or deleted, so that a number always stands for the same text. */
 #include <string.h>
 
 #include "history/history_private.h"
@@ -98,7 +98,7 @@ enum st history_newest_shared(struct history *h, const struct history_shared **o
 }
 
 /* Sets *len to the length of the tables of a partial, and returns where they begin: behind the
- * head, as far as the first bucket. They name no user. */
+ * head, as far as the first bucket. The tables name no user. */
 static const char *tables_of(const struct strbuf *partial, size_t *len) {
     static const char bucket[] = "{\"id\":";
     const char *end = partial->data + partial->len;

@@ -11,7 +11,7 @@
 
 /* The stream of one input's documents, one at a time: JSON Lines, an object over many lines, text
  * reports and .ips files (report_formats.h), in any order, plain or compressed with gzip (found by
- * content). It holds one document in memory. */
+ * content). The stream holds one document in memory. */
 struct dump_stream;
 struct report_maps;
 

@@ -95,8 +95,8 @@ static const char *refuse_linker(struct reader *r) {
     return NULL;
 }
 
-/* Returns why the dynamic linker would not load the library into this ELF file; NULL if it
- * would. */
+/* Returns why the dynamic linker would not load the library into this ELF file; NULL if it would,
+ * or if the program headers cannot be read. */
 static const char *refuse_elf(const uint8_t *bytes, size_t size) {
     struct reader r = reader_init("program", bytes, size);
     reader_seek(&r, EI_CLASS);

@@ -379,7 +379,8 @@ void dump_write_captured(const struct dump *d, struct sink *out);
 enum st dump_write_member(const struct dump *d, const char *name, const char *json, size_t len,
                           struct sink *out, struct err *e) BASE_MUST_USE;
 
-/* Returns a hash of the id of a dump or a stall. UUIDs, of 36 characters, are equal in any case. */
+/* Returns a hash of the id of a dump or a stall. UUIDs, of 36 characters, that differ only in
+ * capital and small letters have the same hash. */
 uint64_t dump_id_hash(const char *id);
 
 #endif

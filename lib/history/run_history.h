@@ -104,12 +104,12 @@ extern const char *const history_fields[];
  * cannot be read. */
 bool history_options(struct history *h, struct triage_options *o, struct err *e);
 
-/* Makes a triage, not finished, of everything in the span. keyer and o: with these, parts that
- * other rules counted are sorted anew, see triage_rekey. If many parts had to be merged, their sum
- * is kept in the file for later calls, unless a part is damaged, the span says no_sum, the file is
- * of an earlier version or cannot be written at once, or this handle has not committed what it
- * added. ST_ERR: out of memory, or the file is damaged; *out is then NULL or what could be read,
- * and e describes the first part that could not. */
+/* Makes a triage, not finished, of everything in the span. k and o: the keyer and the options with
+ * which parts that other rules counted are sorted anew, see triage_rekey. If many parts had to be
+ * merged, their sum is kept in the file for later calls, unless a part is damaged, the span says
+ * no_sum, the file is of an earlier version or cannot be written at once, or this handle has not
+ * committed what it added. ST_ERR: out of memory, or the file is damaged; *out is then NULL or what
+ * could be read, and e describes the first part that could not. */
 enum st history_read(struct history *h, const struct history_span *span, struct keyer *k,
                      const struct triage_options *o, struct triage **out,
                      struct err *e) BASE_MUST_USE;
@@ -211,10 +211,10 @@ enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells,
  * history_drop_before. */
 enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells,
                           struct err *e) BASE_MUST_USE;
-/* Removes the data that identifies a user, whose name is the text that dumps have as `user`; counts
- * stay, see triage_forget_user. *parts: how many parts named the user. The file's free pages and
- * its log are overwritten, too. ST_ERR: as history_add, also if a part is damaged; then nothing
- * changed, unless only the overwriting failed. */
+/* Removes the data that identifies a user, whose name is the text that dumps have as `user`, and
+ * the kept dumps of that user; counts stay, see triage_forget_user. *parts: how many parts named
+ * the user. The file's free pages and its log are overwritten, too. ST_ERR: as history_add, also if
+ * a part is damaged; then nothing changed, unless only the overwriting failed. */
 enum st history_forget_user(struct history *h, const char *user, uint64_t *parts,
                             struct err *e) BASE_MUST_USE;
 /* Examines the whole file without changing it: the database, each partial, each kept page

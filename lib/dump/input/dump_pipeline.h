@@ -45,10 +45,10 @@ struct dump_pipeline_ops {
     int (*wait_ms)(void *ctx);
     /* Returns true if the output is closed, so that further input is useless. May be NULL. */
     bool (*unwanted)(void *ctx);
-    /* Callbacks for lines that dump_pipeline_answer reads, called on its thread in the order of
-     * the input; NULL if it is not used. refuse: a line, or a part of it, gave no dump; where:
-     * "INPUT:LINE". pass_refused: a line is a stall-refused/1 of an earlier filter, valid JSON.
-     * answered: all dumps of a line have been taken, or it was refused. */
+    /* Callbacks for lines that dump_pipeline_answer reads, called on its thread in the order of the
+     * input; NULL if dump_pipeline_answer is not used. refuse: a line, or a part of it, gave no
+     * dump; where: "INPUT:LINE". pass_refused: a line is a stall-refused/1 of an earlier filter,
+     * valid JSON. answered: all dumps of a line have been taken, or it was refused. */
     void (*refuse)(void *ctx, const char *where, const struct err *why);
     void (*pass_refused)(void *ctx, const char *text, size_t len);
     void (*answered)(void *ctx);

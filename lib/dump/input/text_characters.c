@@ -28,7 +28,7 @@ static const struct {
 /* The first bytes of all changed characters. */
 static const char firsts[] = {'\xc2', '\xe2', '\xe3', '\xef', '&'};
 
-/* What stands in place of a changed character. */
+/* The plain text that replaces a changed character. */
 struct plain {
     char bytes[4];
     size_t len;
@@ -80,7 +80,7 @@ static size_t number_at(const char *p, const char *end, struct plain *out) {
     return head + digits + 1;
 }
 
-/* Returns the length of the changed character at p, and sets *out to the plain text that stands for
+/* Returns the length of the changed character at p, and sets *out to the plain text that replaces
  * it; 0: there is none. The first byte alone rules out most text. */
 static size_t changed_at(const char *p, const char *end, struct plain *out) {
     if (p == end || !memchr(firsts, *p, sizeof firsts)) {

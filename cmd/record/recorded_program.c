@@ -80,8 +80,8 @@ enum { OUR_MACHINE = EM_X86_64 };
 #endif
 
 /* Returns why a program with musl's dynamic linker is refused: that linker cannot load a library
- * made for glibc. NULL if the program has another linker. r stands after p_type of the program
- * header that names the linker (PT_INTERP). */
+ * made for glibc. NULL if the program has another linker, or this command is not built for glibc. r
+ * stands after p_type of the program header that names the linker (PT_INTERP). */
 static const char *refuse_linker(struct reader *r) {
     static const char musl[] = "/lib/ld-musl-";
     reader_skip(r, sizeof(Elf64_Word)); /* skips p_flags */

@@ -38,8 +38,9 @@ void unwatched_look(struct unwatched_processes *u, const struct preload_report *
  * longer than a program that starts needs to load its libraries, and sets *ms to the sum of these
  * times. */
 uint32_t unwatched_count(const struct unwatched_processes *u, uint64_t *ms);
-/* Prints the processes of unwatched_count in a line that begins with the tool's name, and the
- * number `left_out` in another; a line is left out if its number is 0. */
+/* Prints how many processes unwatched_count returns, their time and the names of the first four in
+ * a line that begins with the tool's name, and the number `left_out` in another line; a line is
+ * left out if its number is 0. */
 void unwatched_say(const struct unwatched_processes *u, const char *tool);
 
 #endif

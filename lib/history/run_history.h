@@ -207,8 +207,8 @@ enum st history_mark(struct history *h, const char *id, const char *name, const 
 enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells,
                             struct err *e) BASE_MUST_USE;
 /* Drops the oldest days, as history_drop_before does, until the file has at most this many bytes in
- * use or only the newest day is left that is not after history_set_today. *cells: as for
- * history_drop_before. */
+ * use or at most one day is left of those that are not after the day of history_set_today. *cells:
+ * as for history_drop_before. */
 enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells,
                           struct err *e) BASE_MUST_USE;
 /* Removes the data that identifies a user, whose name is the text that dumps have as `user`, and

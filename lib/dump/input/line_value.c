@@ -42,7 +42,8 @@ static bool is_tag_of(struct span text, const char *name, struct tag *out) {
     return close != NULL;
 }
 
-/* Finds the element of the tag at the start of the text, which begins with '<'. */
+/* Parses the tag at the start of the text, which begins with '<'. False: it is no tag of `holders`
+ * or `inner`, or does not end within TAG_MAX bytes. */
 static bool take_tag(struct span text, struct tag *out) {
     enum { TAG_MAX = 512 };
     if (line_len(text) > TAG_MAX) {

@@ -35,7 +35,8 @@ static enum st unpack_shared(struct history *h, struct sql_statement *s, struct 
     return st == ST_NONE ? ST_OK : err_context(e, "a shared text of the history is damaged");
 }
 
-/* Takes the current row of s, the number of a shared text and the text, unless it is known. */
+/* Sets *out to the shared text of which the current row of s has the number and the packed bytes;
+ * the text is unpacked unless h->shared has it already. */
 static enum st take_shared(struct history *h, struct sql_statement *s,
                            const struct history_shared **out, struct err *e) {
     struct history_shared new = {.number = (uint32_t)sql_number(s, 0)};

@@ -172,7 +172,8 @@ static enum st take_part(struct history_reader *r, struct history_part_row *p, s
     }
     p->taken = true;
     sum->dumps += p->dumps;
-    if (sum->t) { /* the first part is the sum: nothing was merged, and `read` counts what is */
+    if (sum->t) { /* `read` counts what is merged: a first part without a kept sum before it becomes
+                     `t` itself */
         sum->read += p->bytes;
         sum->parts += p->bytes;
     }

@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 
 /* The characters, in UTF-8, that web pages, mail and editors of East Asian text use in place of
- * blanks, and the entities of HTML. U+200C and U+200D, which join letters, are not in the table,
+ * blanks, and six entities of HTML. U+200C and U+200D, which join letters, are not in the table,
  * because names may contain them. */
 static const struct {
     const char *bytes;

@@ -301,9 +301,10 @@ static enum st take_newest_part(struct history *h, int64_t row, struct history_c
     return st == ST_OK ? drop_part(h, part, e) : st;
 }
 
-/* Merges the newest parts of the cell into its counts as long as HISTORY_SMALL_PARTS or more of
- * them have no more than twice its dumps. So the number of parts, and the number of times that a
- * dump is written again, grow with the logarithm of the number of dumps. */
+/* Merges the newest parts of the cell into the cell's unwritten counts as long as
+ * HISTORY_SMALL_PARTS or more of these parts have no more than twice the dumps of these counts. So
+ * the number of parts, and the number of times that a dump is written again, grow with the
+ * logarithm of the number of dumps. */
 static enum st take_small_parts(struct history *h, int64_t row, struct history_cell *cell,
                                 struct err *e) {
     unsigned count = 0;

@@ -137,8 +137,8 @@ static enum st fill_file(const char *path, struct err *e) {
     if (sql_open(&file, path, true, e) != ST_OK) {
         return ST_ERR;
     }
-    /* The log comes last: a commit without it is in the file, or fails, while the close that would
-     * copy a log to the file does not tell of a full disk. */
+    /* The log (WAL) is switched on last: a commit without a log has written the file, or fails,
+     * whereas a close that copies a log to the file does not report a full disk. */
     /* A kept dump has some 2 kB: a page of 4 KiB holds one, a page of 8 KiB three. */
     enum st st = sql_run(file,
                          "PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL;"

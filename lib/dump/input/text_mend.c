@@ -204,7 +204,8 @@ static bool cut_number(struct text_mend *m, struct span *line) {
 
 static const char *const tags[] = {"pre", "code"};
 
-/* Returns the length of the tags <pre> and <code> in front of a line; 0: there are none. */
+/* Returns the length of the tag <pre>, <code>, or <pre> and then <code> in front of a line; 0:
+ * there is none. */
 static size_t tags_len(struct span line) {
     const char *p = line.p;
     for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {

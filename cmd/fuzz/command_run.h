@@ -22,8 +22,8 @@ struct command_output {
 };
 
 /* Runs `command`, a main function, with the words of a NULL-terminated list, in which INPUT stands
- * for a file with the bytes. Each call makes its files in memory; an error of the system aborts.
- * Not thread safe. */
+ * for a file with the bytes. The files are in memory, made by the first call and emptied by each;
+ * an error of the system aborts. Not thread safe. */
 struct command_output command_run(int (*command)(int argc, char **argv), const char *const *words,
                                   const void *bytes, size_t len);
 #define INPUT "<input>"

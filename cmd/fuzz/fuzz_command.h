@@ -22,15 +22,16 @@ struct command_words {
 
 /* Runs `command` with one of `count` command lines on the input. The size of the input chooses the
  * line, so that a corpus file stays what its format says. Aborts if the command reports a wrong
- * usage, unless the line may ask, or a status that it does not document, fails without a message,
- * or gives another output when it is run again (one input of sixteen). A gzip that inflates to more
- * than 256 kB is left out, for time. Returns 0, for libFuzzer. Not thread safe. */
+ * usage, unless the line may ask, or a status that it does not document, fails with status 1 or 2
+ * without a message, or gives another status or output when it is run again (after an empty output,
+ * and about one other in sixteen). A gzip that inflates to more than 256 KiB is left out, for time.
+ * Returns 0, for libFuzzer. Not thread safe. */
 int fuzz_command(int (*command)(int argc, char **argv), const struct command_words *lines,
                  size_t count, const uint8_t *data, size_t size);
 
 /* Returns the path of a new empty folder, the same one at each call, that is removed at exit. The
- * first call sets the environment of the commands: the cache is this folder, and there is no
- * terminal and no server. */
+ * first call sets the environment of the commands: XDG_CACHE_HOME and TMPDIR are this folder, and
+ * COLUMNS and DEBUGINFOD_URLS are unset. */
 const char *fuzz_folder(void);
 /* Makes the symbol store that STORE stands for from two debug files of testdata/objects, unless
  * the store exists. */

@@ -59,7 +59,8 @@ static struct block *find_used_block(void *p) {
     return NULL;
 }
 
-/* Finds the free block that fits best, or makes one. NULL: the table is full, or memory ran out. */
+/* Finds the smallest free block that is large enough, or makes one if there is none or that one is
+ * much larger (four times). NULL: the table is full, or memory ran out. */
 static struct block *find_free_block(size_t len) {
     struct block *best = NULL;
     for (size_t i = 0; i < block_count; i++) {

@@ -1,4 +1,4 @@
-/* Mutates JSON: its values are copied, swapped, removed, repeated or replaced. */
+/* Mutates JSON: its values are removed, repeated, replaced or changed in their bytes. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -159,7 +159,7 @@ static size_t mutate_element(struct json_scan *s, uint8_t *data, size_t most, ui
         return repeat_element(data, s->size, most, e);
     case 2:
         return mutate_splice(data, s->size, most, e->value, len, limit, strlen(limit));
-    case 3: /* replaces the value by that of another key */
+    case 3: /* replaces the value by that of another element */
         return mutate_copy(data, s->size, most, e->value, len, other->value,
                            other->end - other->value);
     case 4: /* replaces the whole member, key included, by another one */

@@ -15,7 +15,8 @@
 
 /* Nanoseconds between two searches for children. */
 #define LIST_NS UINT64_C(100000000)
-/* Maximum number of nanoseconds that one step may spend on attaching to children. */
+/* Nanoseconds after which one step attaches to no further children of members; orphans are not
+ * limited. */
 #define ADDING_NS UINT64_C(10000000)
 
 struct attached_family {
@@ -29,7 +30,7 @@ struct attached_family {
     uint64_t listed_ns;
     struct attach_totals ended; /* sums over the members that ended, without the first */
     uint32_t processes;         /* number of processes that were recorded */
-    struct family_gaps gaps;    /* of the ended processes */
+    struct family_gaps gaps;    /* of the members that ended, without the first */
     uint32_t refused; /* number of processes that could not be recorded; why_refused is the reason
                          for the latest of these */
     pid_t refused_pid[FAMILY_MAX];
@@ -158,7 +159,8 @@ static void add_child(struct attached_family *f, pid_t pid) {
 }
 
 /* Attaches to processes whose parents have ended, as a daemon's has: the kernel makes them children
- * of this process (recorder_attach.c), which has to reap them. */
+ * of this process (recorder_attach.c). Those that have ended are reaped instead, unless they are
+ * members. */
 static void add_orphans(struct attached_family *f) {
     FILE *children = fopen("/proc/thread-self/children", "re");
     char *word = NULL;

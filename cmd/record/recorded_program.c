@@ -60,8 +60,8 @@ char *program_find(const char *name, int *status) {
     return NULL;
 }
 
-/* Reads the first bytes of a file and sets *size to their number. False: the file cannot be
- * read, but it may still be run. */
+/* Reads the first HEAD_SIZE bytes of a file at most, and sets *size to their number. False: the
+ * file is empty or cannot be read, but it may still be run. */
 static bool read_head(const char *path, uint8_t *bytes, size_t *size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, bytes, HEAD_SIZE);
@@ -80,8 +80,8 @@ enum { OUR_MACHINE = EM_X86_64 };
 #endif
 
 /* Returns why a program with musl's dynamic linker is refused: that linker cannot load a library
- * made for glibc. NULL if the program has another linker. r stands after p_type of the program
- * header that names the linker (PT_INTERP). */
+ * made for glibc. NULL if the program has another linker, or this command is not built for glibc. r
+ * stands after p_type of the program header that names the linker (PT_INTERP). */
 static const char *refuse_linker(struct reader *r) {
     static const char musl[] = "/lib/ld-musl-";
     reader_skip(r, sizeof(Elf64_Word)); /* skips p_flags */
@@ -95,8 +95,8 @@ static const char *refuse_linker(struct reader *r) {
     return NULL;
 }
 
-/* Returns why the dynamic linker would not load the library into this ELF file; NULL if it
- * would. */
+/* Returns why the dynamic linker would not load the library into this ELF file; NULL if it would,
+ * or if the program headers cannot be read. */
 static const char *refuse_elf(const uint8_t *bytes, size_t size) {
     struct reader r = reader_init("program", bytes, size);
     reader_seek(&r, EI_CLASS);

@@ -132,9 +132,8 @@ struct recorder_sums {
     uint32_t threads, thread_loops; /* number of watched threads, and of those with an event loop */
     /* Number of threads that could not be watched, because the table was full. */
     uint32_t unwatched;
-    /* Number of processes with and without an event loop; partly: of those below
-     * RECORDER_WATCHED_PERCENT.
-     */
+    /* loops, loopless: number of processes with and without an event loop; partly: number of those
+     * with one of whose time less than RECORDER_WATCHED_PERCENT was watched. */
     uint32_t loops, loopless, partly;
     const struct preload_process *first; /* first process with a loop; NULL: none has one */
     const struct preload_process *main;  /* the program itself; NULL: it never waited */

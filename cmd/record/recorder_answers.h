@@ -62,7 +62,8 @@ void recorder_say_stall(uint64_t now_ns, const char *kind, uint64_t age_ms, bool
 /* Appends how many threads were watched, if more than one, and how many of them have an event
  * loop. */
 void recorder_add_threads(struct strbuf *line, uint32_t threads, uint32_t loops);
-/* Percentage of the time that must have been watched before "no stalls" is printed. */
+/* Percentage of the time that must have been watched before "no stalls" is printed without "in what
+ * was watched". */
 enum { RECORDER_WATCHED_PERCENT = 90 };
 static inline bool recorder_watched_enough(uint64_t watched_ms, uint64_t wall_ms) {
     return watched_ms * 100 >= wall_ms * RECORDER_WATCHED_PERCENT;

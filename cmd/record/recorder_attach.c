@@ -1,4 +1,4 @@
-/* Records a process from outside, a running one or one that it starts. */
+/* Records a process from outside, a running one or one that this command starts. */
 #include "record/recorder_attach.h"
 
 #include <errno.h>
@@ -32,8 +32,8 @@ enum { EXIT_OWN = 125, EXIT_SIGNAL = 128 };
 
 /* ---- the summary ---- */
 
-/* Was enough of all processes, and of each that has a loop, watched for "no stalls" to be printed?
- * A process without a loop was not watched. */
+/* Was enough of all processes, and of each that has a loop, watched for "no stalls" to be printed
+ * without "in what was watched"? A process without a loop was not watched. */
 static bool watched_enough(const struct attach_totals *t, const struct family_gaps *gaps) {
     return gaps->partly == 0 && recorder_watched_enough(t->watched_ms, t->looped_ms + gaps->ms);
 }
@@ -367,8 +367,8 @@ static bool start_child(const char *path, char **argv, const sigset_t *mask, str
     return child->pid > 0;
 }
 
-/* Forwards a signal to the program; a terminal sends its signals to both. Returns false: recording
- * continues. */
+/* Forwards a signal other than SIGCHLD to the program; a terminal sends its signals to both.
+ * Returns false: recording continues. */
 static bool forward_signal(void *arg, int number) {
     const struct child *child = arg;
     if (number != SIGCHLD) {

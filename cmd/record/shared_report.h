@@ -8,7 +8,7 @@ struct preload_report;
 
 struct shared_report {
     struct preload_report *memory; /* mapped until the command ends */
-    int fd;                        /* a high descriptor that the program inherits; -1: none */
+    int fd;     /* a descriptor of raise_descriptor, which the program inherits; -1: none */
     char *path; /* path of the memory's file in the folder of the dumps; NULL: the memory has no
                    name */
 };

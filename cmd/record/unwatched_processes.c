@@ -25,7 +25,8 @@ static uint64_t thread_time_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Was the process without a watching library for so long that it is no program that starts? */
+/* Was the process without a watching library for LOADING_NS or more, so that it is not merely a
+ * program that is starting? */
 static bool unwatched_is_sure(const struct unwatched_process *p) {
     return p->since_ns != 0 && p->seen_ns - p->since_ns >= LOADING_NS;
 }
@@ -83,7 +84,7 @@ static bool has_other_proc(const struct remote_process *process) {
 }
 
 /* Looks whether the library watches in the process, which reports it by the id that the process's
- * own /proc has. False: the process has ended. */
+ * own /proc has. False: the process has ended, or its status cannot be read. */
 static bool look_at_process(struct unwatched_process *p, const struct remote_process *process,
                             const struct preload_report *report, uint64_t now_ns) {
     char status[4096];

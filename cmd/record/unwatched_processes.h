@@ -21,7 +21,7 @@ struct unwatched_process {
     char name[UNWATCHED_NAME];
 };
 
-/* The descendants of a program. Zeroed at first. */
+/* A program and its descendants. Zeroed at first. */
 struct unwatched_processes {
     struct unwatched_process process[UNWATCHED_MAX];
     uint32_t count;
@@ -34,11 +34,13 @@ struct unwatched_processes {
  * time: each sets due_ns by how long it took. */
 void unwatched_look(struct unwatched_processes *u, const struct preload_report *report, pid_t root,
                     uint64_t now_ns);
-/* Returns the number of processes that were without a watching library for so long that they are no
- * programs that start, and sets *ms to their time in all. */
+/* Returns the number of processes that were without a watching library for at least a second,
+ * longer than a program that starts needs to load its libraries, and sets *ms to the sum of these
+ * times. */
 uint32_t unwatched_count(const struct unwatched_processes *u, uint64_t *ms);
-/* Prints the processes of unwatched_count in a line that begins with the tool's name, and the
- * number `left_out` in another; a line is left out if its number is 0. */
+/* Prints how many processes unwatched_count returns, their time and the names of the first four in
+ * a line that begins with the tool's name, and the number `left_out` in another line; a line is
+ * left out if its number is 0. */
 void unwatched_say(const struct unwatched_processes *u, const char *tool);
 
 #endif

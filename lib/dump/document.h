@@ -10,7 +10,8 @@
 
 #include "base/err.h"
 
-/* The limits and choices of document_load; a limit of 0 is the one that dumps have (dump.h). */
+/* The limits and choices of document_load; a limit of 0 is the one that dumps have (DUMP_TEXT_MAX,
+ * SCAN_VALUES_MAX, DUMP_DEPTH_MAX). */
 struct document_options {
     size_t text_max;     /* maximum length of the text in bytes; at most 4 GiB - 1 */
     uint64_t values_max; /* maximum number of objects, arrays, strings, numbers and words; members'
@@ -18,8 +19,8 @@ struct document_options {
     unsigned depth_max;  /* deepest nesting; at most DUMP_DEPTH_MAX */
     bool unique; /* true: an object in which a name occurs twice is an error; false: the last of its
                     members counts */
-    bool long_numbers; /* true: a number becomes a string only if neither a 64-bit integer nor a
-                          double can hold it */
+    bool long_numbers; /* true: a number becomes a string only if it is an integer outside of
+                          int64_t, or has a fraction or an exponent and is too large for a double */
 };
 
 /* Reads a text that is one object or array; the caller frees *root with json_decref. Numbers with
@@ -28,8 +29,8 @@ struct document_options {
  * NUL. options may be NULL. ST_NONE: the text is a number, string or word by itself. ST_ERR:
  * ERR_FORMAT if it is not JSON, ERR_TRUNCATED if it ends too early, ERR_LIMIT if it passes a limit,
  * ERR_NOMEM; the message of an error at a place in the text has the column, and the line if the
- * text has several. *root is NULL on anything but ST_OK. Thread safe once dump_library_init has
- * run. */
+ * place is not in the first one. *root is NULL on anything but ST_OK. Thread safe once
+ * dump_library_init has run. */
 enum st document_load(json_t **root, const char *text, size_t len,
                       const struct document_options *options, struct err *e) BASE_MUST_USE;
 

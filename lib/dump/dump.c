@@ -93,7 +93,8 @@ void dump_order_threads(const struct dump_thread *threads, size_t count,
 }
 
 /* The look-up of an address tries at most this many images, those with the highest loads up to the
- * address: images do not overlap, and a hostile list must not make every look-up linear. */
+ * address: the images of a genuine dump do not overlap, and a hostile list must not make every
+ * look-up linear. */
 enum { OVERLAP_STEPS = 64 };
 
 const char *dump_image_name(const struct dump_image *image) {

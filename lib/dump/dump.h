@@ -70,8 +70,8 @@ struct dump_image {
     /* load: run-time address of the first mapped byte; size: bytes, 0 = unknown */
     uint64_t load, size;
     bool in_app;
-    /* The image's load address is not known. `load` is then at most the address of the image's
-     * lowest frame, so that offsets from it are not offsets in the image's file. */
+    /* The image's load address is not known. `load` is then at most the address of the lowest frame
+     * in the image, so that offsets from it are not offsets in the image's file. */
     bool unplaced;
     enum dump_symbols symbols;
     const char *symbols_file; /* the file used, or the nearest candidate */
@@ -118,7 +118,7 @@ struct dump_stack {
 
 struct dump_wait {
     const char *kind; /* kind of the object for which the thread waits: "mutex", "rwlock", "thread"
-                         …; NULL = unknown */
+                         …; NULL = unknown, or the thread does not wait */
     uint64_t address;
     int64_t owner; /* id of the thread that holds that object, -1 = unknown */
 };
@@ -134,7 +134,7 @@ struct dump_thread {
 };
 
 /* A symbol that came with the dump, from "names":{"<address>":["symbol", offset, "file", line, in
- * app, inlined]}, whose last four elements are optional. dump.names is sorted by address. */
+ * app, inlined]}, of which only the first element is required. dump.names is sorted by address. */
 struct dump_name {
     uint64_t address;
     const char *symbol;
@@ -221,21 +221,23 @@ struct dump {
     struct dump_location *locations; /* NULL until symbolicated */
     size_t location_count;
 
-    /* number of repairs of the text: bytes that are not UTF-8 were replaced, integers past 64 bits
-     * were quoted */
+    /* number of repairs of the text: bytes that are not UTF-8, lone surrogates and \u0000 were
+     * replaced, integers past 64 bits became strings */
     uint64_t replaced_bytes;
     uint64_t cut_values; /* number of texts that were cut to their first DUMP_VALUE_MAX bytes */
     struct arena arena;  /* owns all memory of the dump except `text` */
 };
 
 /* Parses one dump. text is borrowed until dump_release (the splicer copies from it). What most JSON
- * readers refuse (integers past 63 bits, bad UTF-8, lone surrogates, \u0000) is repaired and
+ * readers refuse (integers past 64 bits, bad UTF-8, lone surrogates, \u0000) is repaired and
  * counted in replaced_bytes. A text, number, flag or object of the wrong type counts as absent;
- * outside of "names", a list or an element of it, an address, a size, a sample count, an index or
- * "samples" of the wrong type is an error. ST_NONE: the text is well-formed JSON, but not a stall
- * dump (e.g. a stall-session/1 record). ST_ERR: it is not JSON, past a limit, a stall dump of
- * another version (ERR_UNSUPPORTED), or a dump that contradicts itself (a location index out of
- * range). d need not be initialised; on anything but ST_OK it is empty. Thread safe. */
+ * outside of "names", a list (except "strings") or an element of a list, a frame, an image's load
+ * or size, a location's offset, a sample count, an index or "samples" of the wrong type is an
+ * error. ST_NONE: the text is well-formed JSON, but not a stall dump (e.g. a stall-session/1
+ * record). ST_ERR: the text is not JSON, past a limit, a stall dump of another version
+ * (ERR_UNSUPPORTED), a dump with such a value of the wrong type, or one that contradicts itself (a
+ * location index out of range); or out of memory (ERR_NOMEM). d need not be initialised; on
+ * anything but ST_OK it is empty. Thread safe. */
 enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) BASE_MUST_USE;
 /* Frees a dump; NULL and released dumps are allowed. */
 void dump_release(struct dump *d);
@@ -250,8 +252,8 @@ void dump_scratch_free(struct dump_scratch *s);
  * by dump_clear. On anything but ST_OK d is empty, but must still be released. */
 enum st dump_parse_again(struct dump *d, struct dump_scratch *s, const char *text, size_t len,
                          struct err *e) BASE_MUST_USE;
-/* Empties a dump. Its memory is kept for the next dump, unless it is more than 1 MiB: then all
- * of it is freed. */
+/* Empties a dump. The largest block of its memory is kept for the next dump; but if the dump had
+ * used more than 1 MiB, all of its memory is freed. */
 void dump_clear(struct dump *d);
 
 /* Seeds Jansson's hash once, before threads start. */
@@ -284,14 +286,14 @@ struct dump_waits {
     const struct dump_thread *threads[DUMP_WAITS_MAX];
     size_t count;
     size_t back; /* in a deadlock, index in `threads` of the thread for which the last of `threads`
-                    waits; SIZE_MAX = no deadlock */
+                    waits; SIZE_MAX = the chain has no deadlock */
 };
 /* Writes the chain of waits that begins with t (NULL: an empty chain). The chain ends after
- * DUMP_WAITS_MAX threads, where the owner is unknown or not in the dump, and in a deadlock where
- * the next thread is in the chain already. */
+ * DUMP_WAITS_MAX threads; at a thread whose waits_for has no kind, or an owner that is unknown or
+ * not in the dump; and in a deadlock, where the next thread is in the chain already. */
 void dump_waits(const struct dump *d, const struct dump_thread *t, struct dump_waits *out);
-/* Returns the thread that thread i of the chain waits for. NULL: that thread is not known, or the
- * chain was cut at DUMP_WAITS_MAX threads. */
+/* Returns the thread that thread i of the chain waits for. NULL: the chain ends with thread i, and
+ * not in a deadlock. */
 const struct dump_thread *dump_waits_owner(const struct dump_waits *w, size_t i);
 /* Returns the stack that the dump is about: the sample that the device judged heaviest, else the
  * most frequent sample (of equals the last), else the main thread's stack; NULL if there is
@@ -305,25 +307,26 @@ struct dump_vote {
 };
 /* Is the dump about the threads that used the processor, rather than about the main thread alone?
  * True for the kinds cpu and slow-action if a thread that has a stack is known to have worked (in a
- * slow action for 10 % of the time). False if, in a stall of kind cpu, the thread that used the
- * processor most has no stack. */
+ * slow action for at least 10 % of the time). False if, in a stall of kind cpu, the thread that
+ * used the processor most is known and has no stack. */
 bool dump_is_about_threads(const struct dump *d);
-/* Returns the name of a slow action; NULL: the stall is of another kind. */
+/* Returns the name of a slow action; NULL: the stall is of another kind, or the name is absent or
+ * empty. */
 const char *dump_slow_action(const struct dump *d);
 /* Is the stall a slow action in which the main thread is known to have worked for less than 10 % of
- * the time, and no thread that has a stack is known to have worked? */
+ * the time, and no thread that has a stack is known to have worked for 10 % or more? */
 bool dump_nothing_worked(const struct dump *d);
-/* Returns the name of the thread that used the processor most in a stall of kind cpu, if the dump
- * has no stack of it. NULL: its name is not known, dump_is_about_threads is true, or the stall is
- * of another kind. */
+/* Returns the name of the thread that used the processor most in a stall of kind cpu that
+ * dump_is_about_threads does not accept, as the thread's stack is missing or not known. NULL: the
+ * name is absent or empty, dump_is_about_threads is true, or the stall is of another kind. */
 const char *dump_absent_worker(const struct dump *d);
 /* Returns how many votes dump_votes writes. */
 size_t dump_vote_count(const struct dump *d);
 /* Writes the stacks that are evidence of the cause of the stall to out, which has room for
- * dump_vote_count of them. If dump_is_about_threads, these are the stacks of the threads that
- * worked, each weighing the thread's share of a processor in permille (the main thread's share is
- * split among its samples; threads that did not work weigh 0); else they are the samples, each
- * weighing its count. */
+ * dump_vote_count of them. If dump_is_about_threads, these are the samples and then the stacks of
+ * all threads: each thread weighs its share of a processor in permille, or 0 if it has no stack or
+ * did not work; but if there are samples, the main thread weighs 0, and its share is split among
+ * them by their counts. Else they are the samples, each weighing its count. */
 void dump_votes(const struct dump *d, struct dump_vote *out);
 /* Returns how much of the stall this dump accounts for, in ms: span_ms, else duration_ms, else
  * at_ms, else 0. */
@@ -331,19 +334,20 @@ int64_t dump_span_ms(const struct dump *d);
 
 /* ---- writing what symbolication found ---- */
 
-/* The members that stallsym adds to a dump. Each array is parallel to the dump's array of that
- * kind. The dump's string table and locations are always replaced; its threads, samples or images
- * stay as they are if thread_locations, sample_locations or image_symbols is NULL. */
+/* The members that stallsym adds to a dump. Each array except `locations` is parallel to the dump's
+ * array of that kind. The dump's string table and locations are always replaced; its threads,
+ * samples or images stay as they are if thread_locations, sample_locations or image_symbols is
+ * NULL. */
 struct dump_addition {
     const struct dump_location *locations; /* sorted by (image, offset) */
     size_t location_count;
     const uint32_t *const *thread_locations; /* [thread_count][frame_count]; an element that is NULL
-                                                leaves its thread as it is */
+                                                leaves a thread with frames as it is */
     const uint32_t *const *sample_locations; /* [sample_count][frame_count]; an element that is NULL
-                                                leaves its sample as it is */
+                                                leaves a sample with frames as it is */
     const enum dump_symbols *image_symbols;  /* [image_count] verdicts */
-    const char *const
-        *image_files; /* [image_count] debug files, NULL = none; not read without image_symbols */
+    const char *const *image_files; /* [image_count] debug files; NULL, for an element or for the
+                                       array = none; not read without image_symbols */
 };
 
 /* Writes the dump's own text with the addition spliced in as one line of JSON Lines; what an
@@ -353,8 +357,8 @@ struct dump_addition {
 enum st dump_write_spliced(const struct dump *d, const struct dump_addition *add, struct sink *out,
                            struct err *e) BASE_MUST_USE;
 
-/* Writes the dump's own text as one line of JSON Lines. Only white space between the tokens of a
- * pretty-printed input is dropped. Write errors stick to the sink. */
+/* Writes the dump's own text as one line of JSON Lines. Only the white space between and around its
+ * tokens is dropped. Write errors stick to the sink. */
 void dump_write_raw(const struct dump *d, struct sink *out);
 
 /* Writes the text of a dump or session record, which is valid JSON, as one line without its members
@@ -369,13 +373,14 @@ enum st dump_write_impersonal(const char *text, size_t len, struct sink *out) BA
 void dump_write_captured(const struct dump *d, struct sink *out);
 
 /* Writes the dump's own text as one line of JSON Lines with a member `name`, whose value is `json`,
- * at its end; members of this name that it had are dropped. Every other byte stays, but for white
- * space between the tokens of a pretty-printed input. Write errors stick to the sink; ST_ERR means
- * out of memory, before anything was written. */
+ * at its end; members of this name that it had are dropped. Every other byte stays, except white
+ * space around the text, and white space between tokens if the text has several lines. Write errors
+ * stick to the sink; ST_ERR means out of memory, before anything was written. */
 enum st dump_write_member(const struct dump *d, const char *name, const char *json, size_t len,
                           struct sink *out, struct err *e) BASE_MUST_USE;
 
-/* Returns a hash of the id of a dump or a stall. UUIDs, of 36 characters, are equal in any case. */
+/* Returns a hash of the id of a dump or a stall. UUIDs, of 36 characters, that differ only in
+ * capital and small letters have the same hash. */
 uint64_t dump_id_hash(const char *id);
 
 #endif

@@ -22,8 +22,8 @@ const char *build_string(struct dump_build *b, const struct tape_value *value) {
     return copy;
 }
 
-/* Returns the length of the longest beginning of a text that has at most DUMP_VALUE_MAX bytes
- * and ends between two characters. */
+/* Returns the length of the longest beginning of the text, of at most DUMP_VALUE_MAX bytes, that
+ * ends between two characters. The text must be longer than DUMP_VALUE_MAX. */
 static size_t value_length(const char *text) {
     size_t len = DUMP_VALUE_MAX;
     while (len > DUMP_VALUE_MAX - 4 && ((unsigned char)text[len] & 0xC0) == 0x80) {

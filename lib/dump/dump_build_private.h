@@ -10,24 +10,28 @@
 struct dump_build {
     struct dump *d;
     struct err *e;
-    bool no_memory; /* an allocation for a string failed: the parser checks this once, at its end */
+    bool no_memory; /* an allocation for a string failed: the parser checks this after it has read
+                       "format", and at its end */
     struct tape tape;
 };
 
-/* Gives the text of a string value, borrowed until the dump or the tape is released; it may lack a
- * NUL. False: the value is no string, or memory ran out (then b->no_memory is set). */
+/* Gives the text of a string value, which is a part of the tape's text or, if it had to be decoded,
+ * in the dump's arena; it may lack a NUL. False: the value is no string, or memory ran out (then
+ * b->no_memory is set). */
 bool build_text(struct dump_build *b, const struct tape_value *value, const char **text,
                 size_t *len);
 /* Copies a string value into the dump's arena. NULL: the value is no string, or memory ran out
  * (then b->no_memory is set). */
 const char *build_string(struct dump_build *b, const struct tape_value *value);
-/* Copies a string value as build_string does, but only its first DUMP_VALUE_MAX bytes: for all
- * text but names of functions and files. A text that was cut is counted in cut_values of the
+/* Copies a string value as build_string does, but only its first DUMP_VALUE_MAX bytes: for all text
+ * but names of functions and source files. A text that was cut is counted in cut_values of the
  * dump. */
 const char *build_value(struct dump_build *b, const struct tape_value *value);
-/* Reads a string of digits; false: the value is none. */
+/* Reads a string of decimal digits whose number fits 64 bits; false: the value is none, or memory
+ * ran out (then b->no_memory is set). */
 bool build_u64_text(struct dump_build *b, const struct tape_value *value, uint64_t *out);
-/* Reads an integer >= 0, or a string of its digits; false: the value is neither. */
+/* Reads an integer >= 0, or a string as build_u64_text does; false: the value is neither, and *out
+ * may have changed. */
 static inline bool build_u64(struct dump_build *b, const struct tape_value *value, uint64_t *out) {
     if (tape_is(value, VALUE_INTEGER)) {
         *out = (uint64_t)value->integer;
@@ -40,8 +44,8 @@ static inline bool build_index(const struct tape_value *value, int64_t max, int6
     *out = tape_is(value, VALUE_INTEGER) ? value->integer : -2;
     return *out >= -1 && *out <= max;
 }
-/* Returns an integer from 0 to 2^53 - 1 (which every JSON reader holds exactly), or -1 for any
- * other value. */
+/* Returns an integer from 0 to 2^53 - 1 (which every JSON reader holds exactly), or the number in a
+ * string of its digits; -1 for any other value. */
 int64_t build_number(struct dump_build *b, const struct tape_value *value);
 /* Allocates zeroed memory in the dump's arena; NULL with the error set if there is none. */
 void *build_array(struct dump_build *b, size_t count, size_t size);

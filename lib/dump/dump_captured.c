@@ -10,8 +10,8 @@
  * commands. A list ends with an element that has no name. */
 struct added_member {
     struct tape_name name;
-    /* Members that are dropped from the objects inside of this member; NULL = the whole member is
-     * dropped. */
+    /* The list for the objects inside of this member, which itself stays; NULL = the whole member
+     * is dropped. */
     const struct added_member *inside;
 };
 

@@ -5,8 +5,9 @@
 #include "dump/dump_build_private.h"
 
 /* Read the members that an earlier run of stallsym has added: "strings" and "locations" of the
- * document, and the "locations" of one stack. Each argument is NULL if the dump lacks that member.
- * They are checked against each other and against the number of frames. */
+ * document, and the "locations" of one stack. `strings` or `locations` is NULL if the dump or the
+ * stack lacks that member. The members are checked against each other and against the number of
+ * frames. */
 enum st build_locations(struct dump_build *b, const struct tape_value *strings,
                         const struct tape_value *locations) BASE_MUST_USE;
 enum st build_stack_locations(struct dump_build *b, const struct tape_value *locations,

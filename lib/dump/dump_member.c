@@ -8,7 +8,7 @@
 static void member_write_line(struct span document, const char *name, const char *json, size_t len,
                               struct sink *out) {
     struct span rest = document, key, value;
-    const char *from = document.p + 1; /* first byte of the document that is not yet written */
+    const char *from = document.p + 1; /* first byte that is neither written nor left out yet */
     bool any = false;                  /* a member was written */
     bool dropped = false;              /* true: the member before this one was left out */
     sink_char(out, '{');

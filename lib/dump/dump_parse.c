@@ -317,8 +317,8 @@ static enum st build_images(struct dump_build *b, const struct tape_value *image
 static int by_name_address(const void *a, const void *b) {
     const struct dump_name *x = a, *y = b;
     int order = COMPARE(x->address, y->address);
-    /* Two names may have the same address, once written as a number and once as text: then any
-     * total order will do. */
+    /* Two names may have the same address, written once in decimal and once in hex: then any total
+     * order will do. */
     order = order ? order : strcmp(x->symbol, y->symbol);
     return order ? order : COMPARE(x->offset, y->offset);
 }

@@ -33,8 +33,8 @@ struct splicer {
     struct sink *out;
     struct map strings;
     struct known_text known[KNOWN_TEXTS];
-    int64_t *names; /* numbers in the string table of each line's function, linkage and file, line
-                       by line */
+    int64_t *names; /* numbers in the string table of each line's function, linkage and file, -1 =
+                       NULL, line by line */
 };
 
 enum { LINE_NAMES = 3 };
@@ -127,8 +127,9 @@ static void find_members(struct members *all, struct span object, const struct s
     }
 }
 
-/* Is it certain that the object has none of the special members, because their quoted names do not
- * occur in its text? Returns false without a search for a text with white space or escapes. */
+/* Is it certain that the object has none of the special members, because no quote in its text is
+ * followed by the name of one? Returns false without a search for a text with white space or
+ * escapes. */
 static bool has_none(struct span object, const struct special *specials, size_t count) {
     if (!is_plain(object)) {
         return false;

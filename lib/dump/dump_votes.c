@@ -18,8 +18,8 @@ static bool has_stack(const struct dump *d, const struct dump_thread *t) {
     return t->stack.frame_count > 0 || (t->main && d->sample_count > 0);
 }
 
-/* Returns the thread of a stall of kind cpu that used the processor most; NULL: it is not known, or
- * has no stack. */
+/* Returns the thread that used the processor most in a stall of kind cpu; NULL: the stall is of
+ * another kind, or that thread is not known, or has no stack. */
 static const struct dump_thread *top_thread(const struct dump *d) {
     for (size_t i = 0; kind_is(d, "cpu") && i < d->thread_count; i++) {
         const struct dump_thread *t = &d->threads[i];
@@ -37,7 +37,7 @@ static bool top_thread_is_absent(const struct dump *d) {
 }
 
 /* Are the threads' shares of the processor known? Some thread must have a share above 0, and the
- * thread that used the processor most must have a share, too, if it is known and has a stack. */
+ * thread that top_thread returns, if there is one, must have a share, which may be 0. */
 static bool shares_are_known(const struct dump *d) {
     const struct dump_thread *top = top_thread(d);
     if (top && top->cpu_permille < 0) {
@@ -51,9 +51,9 @@ static bool shares_are_known(const struct dump *d) {
     return false;
 }
 
-/* Returns the thread's share of a processor in permille; 0: it has no stack, or no share (in a slow
- * action: less than ACTION_WAITED). If the shares are not known, the thread that used the processor
- * most has ONE_PROCESSOR. known: shares_are_known(d). */
+/* Returns the thread's share of a processor in permille, at most SHARE_MAX; 0: it has no stack, or
+ * no share (in a slow action: less than ACTION_WAITED). If the shares are not known, the thread
+ * that used the processor most has ONE_PROCESSOR, and any other 0. known: shares_are_known(d). */
 static uint64_t vote_share(const struct dump *d, const struct dump_thread *t, bool known) {
     bool stack = has_stack(d, t);
     if (!known) {

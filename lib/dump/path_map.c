@@ -71,7 +71,8 @@ struct path_mapping {
     struct arena *arena;
     struct strbuf scratch;
     struct {
-        const char *from, *to; /* path in the dump; NULL = the slot is free */
+        const char *from, *to; /* from: path in the dump, NULL = the slot is free; to: the path that
+                                  the rules make of it */
     } known[MAPPED_PATHS];
 };
 

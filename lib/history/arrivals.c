@@ -16,7 +16,8 @@
 #include "base/vec.h"
 
 enum {
-    /* largest number that move_to appends to a name that is already in use */
+    /* move_to appends numbers below this one to a name that is already in use, and make_slot names
+     * folders by numbers below it */
     ARRIVALS_NUMBERS_MAX = 1000000,
     ARRIVALS_BEHIND = 7 + 7 /* bytes that may be appended to a name: ".999999" and then ".reason" */
 };

@@ -244,9 +244,9 @@ static enum st drop_part(struct history *h, int64_t part, struct err *e) {
     return st;
 }
 
-/* Counts the cell's parts, from the newest on, up to the first that has more than twice as many
- * dumps as the cell's counts that are not written yet. Parts in a kept sum are not counted, because
- * they are never merged with others. */
+/* Counts the cell's parts of the current rules, from the newest on, before the first that has more
+ * than twice as many dumps as the cell's counts that are not written yet. Parts in a kept sum are
+ * passed over, because they are never merged with others. */
 static enum st count_small_parts(struct history *h, int64_t row, const struct history_cell *cell,
                                  unsigned *count, struct err *e) {
     struct sql_statement *s;
@@ -267,7 +267,8 @@ static enum st count_small_parts(struct history *h, int64_t row, const struct hi
     return st == ST_ERR ? ST_ERR : ST_OK;
 }
 
-/* Merges the newest part of the cell into its counts and deletes it. */
+/* Merges the newest part of the cell that is of the current rules and in no kept sum into the
+ * cell's counts, and deletes the part. ST_NONE: there is none. */
 static enum st take_newest_part(struct history *h, int64_t row, struct history_cell *cell,
                                 struct err *e) {
     struct sql_statement *s;
@@ -300,9 +301,10 @@ static enum st take_newest_part(struct history *h, int64_t row, struct history_c
     return st == ST_OK ? drop_part(h, part, e) : st;
 }
 
-/* Merges the newest parts of the cell into its counts as long as HISTORY_SMALL_PARTS or more of
- * them have no more than twice its dumps. So the number of parts, and the number of times that a
- * dump is written again, grow with the logarithm of the number of dumps. */
+/* Merges the newest parts of the cell into the cell's unwritten counts as long as
+ * HISTORY_SMALL_PARTS or more of these parts have no more than twice the dumps of these counts. So
+ * the number of parts, and the number of times that a dump is written again, grow with the
+ * logarithm of the number of dumps. */
 static enum st take_small_parts(struct history *h, int64_t row, struct history_cell *cell,
                                 struct err *e) {
     unsigned count = 0;

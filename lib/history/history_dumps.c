@@ -21,7 +21,7 @@ enum {
     KEPT_VERSIONS = 3, /* number of versions of a bucket (the newest) for which a dump is kept */
     KEPT_ROWS = 64,    /* maximum number of stored dumps of a bucket that are examined */
     KEPT_DUMP = 256 << 10, /* maximum number of bytes of a dump that is kept */
-    /* Maximum number of bytes of dumps that are offered at the same time. */
+    /* While the copies of offered dumps have more bytes than this, no dump is offered. */
     KEPT_OFFERED = 64 << 20,
     KEPT_BYTES = 32 << 20, /* maximum number of bytes of the table of dumps, as compressed */
     KEPT_ZIP_LEVEL = 6
@@ -138,7 +138,7 @@ struct kept_dump {
     int64_t id;
     char version[64], time[OFFERED_TIME];
     int64_t span_ms;
-    uint64_t bytes;                  /* of the row */
+    uint64_t bytes;                  /* of the row's compressed text; 0 for an offered dump */
     const struct offered_dump *from; /* the offered dump; NULL = a row */
     bool keep;
 };
@@ -282,7 +282,7 @@ static int by_offer_weight(const void *a, const void *b) {
     return order ? order : COMPARE(x->worst.id, y->worst.id);
 }
 
-/* Sets h->kept, which a query of two numbers counts. */
+/* Sets h->kept.rows and h->kept.bytes to the two numbers that a query returns. */
 static enum st count_kept(struct history *h, const char *query, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(h->file, &s, query, e) != ST_OK) {
@@ -298,8 +298,9 @@ static enum st count_kept(struct history *h, const char *query, struct err *e) {
 static const char kept_all[] = "SELECT count(*), sum(length(text)) FROM dump";
 
 /* Reads how many bytes the table has from the fact that the last commit has left. To count them
- * means to read all of the table, so they are counted only if the fact is missing, if the table has
- * another number of rows than the fact says, or if dumps are to be dropped by it. */
+ * means to read all of the table, so they are counted only if the fact is missing, malformed or
+ * above KEPT_BYTES, or if the table has another number of rows than the fact says; and by
+ * drop_lightest before it drops dumps. */
 static enum st read_kept(struct history *h, struct err *e) {
     uint64_t rows, bytes;
     strbuf_reset(&h->scratch);
@@ -322,8 +323,8 @@ static enum st note_kept(struct history *h, struct err *e) {
     return history_set_fact(h, "dumps", text, e);
 }
 
-/* If the table has more than KEPT_BYTES, drops all dumps of one bucket after another, least time
- * first, until 3/4 of KEPT_BYTES are left at most. */
+/* If the table has more than KEPT_BYTES, drops all dumps of one bucket after another, the bucket
+ * with the least stalled time first, until at most 3/4 of KEPT_BYTES are left. */
 static enum st drop_lightest(struct history *h, struct err *e) {
     struct sql_statement *s;
     VEC(int64_t) buckets = {0};

@@ -30,7 +30,7 @@ struct note_texts {
     int32_t first_day, last_day; /* HISTORY_NO_DAY = not known */
     struct strbuf first, last;   /* first and last version */
     struct strbuf marks[HISTORY_MARKS];
-    struct strbuf back; /* first version after the one in fixed-in in which the bucket was seen */
+    struct strbuf back; /* lowest version, from the one in fixed-in on, that has the bucket */
     bool seen;
 };
 

@@ -13,8 +13,8 @@ enum { PAGE_ZIP_LEVEL = 1 };
 
 /* ---- reading ---- */
 
-/* Finds the stored page that was made of exactly these parts, if all of them were counted by one
- * set of rules. *rolled: the sum beside which it is stored. ST_NONE: there is none. */
+/* Finds the page that this build stored of exactly these parts, beside a sum of the first part's
+ * rules. *rolled: the row of that sum. ST_NONE: there is none. */
 static enum st find_page(struct history *h, struct history_parts *parts, int64_t *rolled,
                          struct err *e) {
     struct sql_statement *s;
@@ -35,7 +35,7 @@ static enum st find_page(struct history *h, struct history_parts *parts, int64_t
     return st;
 }
 
-/* Has the triage the same rules and cap as o? */
+/* Has the triage the same rules, cap and `open` as o, and has neither a `where`? */
 static bool is_made_with(const struct triage *t, const struct triage_options *o) {
     const struct triage_options *made = triage_options_of(t);
     return made->rules_hash == o->rules_hash && made->cap_ms == o->cap_ms && made->rules &&
@@ -57,7 +57,7 @@ static enum st take_page(struct history *h, struct sql_statement *s, int column,
     return st;
 }
 
-/* Reads a kept page. ST_NONE: it is damaged; the caller then reads the parts instead. */
+/* Reads a kept page. ST_NONE: it is damaged or missing; the caller then reads the parts instead. */
 static enum st load_page(struct history *h, int64_t rolled, struct triage **top,
                          struct strbuf *rows, struct err *e) {
     struct sql_statement *s;

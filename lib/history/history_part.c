@@ -34,7 +34,8 @@ enum st history_zip_shared(struct history *h, const struct triage *t, struct str
     return st == ST_OK ? pack_partial(h, zip, e) : st;
 }
 
-/* Maximum number of bytes of a part after inflation. A single line of a part may be as long. */
+/* Maximum number of bytes of a part that is a gzip, after inflation. A single line of it may be as
+ * long. */
 static const uint64_t part_max = UINT64_C(1) << 32;
 
 /* Feeds the complete lines of the text to a reader, up to the end of the partial, and takes them

@@ -39,7 +39,7 @@ struct history_cell {
     int32_t day;
     uint64_t dumps;
     struct triage *t;
-    int64_t row; /* number of the cell's row in the table, while the cell is written */
+    int64_t row; /* id of the cell's row in the table; 0 until history_commit writes the cell */
 };
 
 enum { OFFERED_TIME = 32 };
@@ -53,7 +53,8 @@ struct offered_dump {
     size_t cell; /* index into history.cells */
     char time[OFFERED_TIME];
 };
-/* The dumps of a bucket and a version that may be kept; ms: stalled time of all offered dumps. */
+/* The dumps of a bucket and a version that may be kept; ms: sum of the spans of all dumps that were
+ * offered for the two. */
 struct dump_offer {
     uint64_t bucket, ms;
     struct offered_dump worst;  /* the dump with the longest span */
@@ -89,10 +90,12 @@ struct history {
     struct history_counts counts; /* includes what is not committed */
     struct strbuf scratch, text, zip;
     struct strbuf said_rules; /* rules that history_options returns */
-    bool sound; /* a run that only reads has found the structure of the file to be sound */
+    bool sound; /* history_save may write: the structure of the file was found to be sound, or this
+                   handle can write, and then it is not examined */
     struct packer *packer;             /* NULL = not made yet */
     VEC(struct history_shared) shared; /* those of the table that were needed so far */
-    uint64_t parts_read; /* history_parts_hash of what history_read read last; 0 = nothing */
+    uint64_t parts_read; /* history_parts_hash of what history_read read last; 0 = nothing, or not
+                            all of it could be read */
 };
 
 /* Returns the prepared statement, reset; NULL with the error set. */
@@ -103,8 +106,9 @@ enum st history_make_tables(struct sql_file *file, struct err *e) BASE_MUST_USE;
 /* Upgrades the tables of an earlier version to this version. */
 enum st history_upgrade_tables(struct sql_file *file, int64_t version, struct err *e) BASE_MUST_USE;
 /* Checks that the tables and indexes are those of a history of this version, and that there are no
- * triggers. Other tables and indexes are ignored. Never ST_NONE. ST_ERR: they differ (ERR_FORMAT),
- * or as the functions of sql_file.h. */
+ * triggers. Views, other tables and the indexes on those are ignored; an additional index on a
+ * table of the history is refused. Never ST_NONE. ST_ERR: they differ (ERR_FORMAT), or as the
+ * functions of sql_file.h. */
 enum st history_check_tables(struct sql_file *file, int64_t version, struct err *e) BASE_MUST_USE;
 /* Appends the text in the first column of a statement's first row, and finishes the statement.
  * ST_NONE: there is no row. */
@@ -114,15 +118,18 @@ enum st history_fact(struct history *h, const char *name, struct strbuf *out,
                      struct err *e) BASE_MUST_USE;
 enum st history_set_fact(struct history *h, const char *name, const char *value,
                          struct err *e) BASE_MUST_USE;
-/* Appends a triage, not finished, to `zip` as a part of the table: a packed partial. It uses
- * h->text. */
+/* Appends a triage, not finished, to `zip` as a part of the table: a packed partial. The function
+ * uses h->text. */
 enum st history_zip(struct history *h, const struct triage *t, struct strbuf *zip,
                     struct err *e) BASE_MUST_USE;
 /* Sets `zip` to a triage as a part of the table, and first adds a shared text to the table if the
- * triage has much more to share than the newest one; for a connection that holds the write lock. */
+ * triage has much more to share than the newest one; for a connection that holds the write lock.
+ * The function uses h->text and h->zip. */
 enum st history_zip_shared(struct history *h, const struct triage *t, struct strbuf *zip,
                            struct err *e) BASE_MUST_USE;
-/* Unpacks a part of the table, which may be of any origin, and parses it into a triage. */
+/* Unpacks a part of the table, which may be of any origin, and parses it into a triage, which the
+ * caller frees with triage_free. The function uses h->text. *out is NULL on ST_ERR. Never ST_NONE.
+ */
 enum st history_part(struct history *h, const void *bytes, size_t len, struct triage **out,
                      struct err *e) BASE_MUST_USE;
 
@@ -163,12 +170,12 @@ enum st history_values_match(struct history *h, int64_t cell, struct history_val
 /* ---- dumps to be shown, history_dumps.c ---- */
 
 /* Offers a ranked dump, so that it may be kept; cell: index in h->cells of the dump's day, version
- * and build. A dump without an id, one of more than 256 KiB, or one beyond 64 MiB of offered dumps
- * is left out. ST_ERR: out of memory. */
+ * and build. A dump without an id, one of more than 256 KiB, or any dump while the copies of
+ * offered dumps have more than 64 MiB is left out. ST_ERR: out of memory. */
 enum st history_offer_dump(struct history *h, const struct dump *d, const struct stall_key *key,
                            size_t cell, struct err *e) BASE_MUST_USE;
-/* Writes the dumps of the 256 heaviest offers (the rows of their cells must exist), and drops dumps
- * beyond the limits of the table. ST_ERR: as history_add. */
+/* Writes those dumps of the 256 heaviest offers that are to be kept (the rows of their cells must
+ * exist), and drops dumps beyond the limits of the table. ST_ERR: as history_add. */
 enum st history_write_dumps(struct history *h, struct err *e) BASE_MUST_USE;
 void history_drop_offers(struct history *h);
 /* Sets h->text to the text of a dump of the table. ST_ERR: out of memory, or it is damaged. */
@@ -179,7 +186,7 @@ enum st history_dump_text(struct history *h, const void *bytes, size_t len,
 
 /* The version of the tables from which on they have such texts. */
 enum { HISTORY_SHARED_FROM = 6 };
-/* Makes h->packer. ST_ERR: out of memory. */
+/* Makes h->packer unless it exists. ST_ERR: out of memory. */
 enum st history_packer(struct history *h, struct err *e) BASE_MUST_USE;
 /* Sets *out to the text of a number (0 = none), borrowed until the next call of these functions.
  * ST_ERR: out of memory, or the table lacks it, or it is damaged. */
@@ -188,10 +195,12 @@ enum st history_shared_text(struct history *h, uint32_t number, const struct his
 /* Sets *out to the newest text, or to none, borrowed as above. */
 enum st history_newest_shared(struct history *h, const struct history_shared **out,
                               struct err *e) BASE_MUST_USE;
-/* Adds the tables of the partial in h->text as a shared text, if they are much longer than the
- * newest one. */
+/* Adds the tables of the partial in h->text, at most their first 4 MiB, as a shared text, if they
+ * have at least 64 KiB, and what is added is at least four times as long as the newest shared text.
+ * The function uses h->zip. */
 enum st history_share(struct history *h, struct err *e) BASE_MUST_USE;
-/* Forgets the texts that were read; a transaction that may have added one was undone. */
+/* Forgets the texts that were read, because a transaction that may have added one was undone, or
+ * the history is closed. */
 void history_drop_shared(struct history *h);
 
 /* ---- sums of parts, history_roll.c ---- */
@@ -200,7 +209,8 @@ void history_drop_shared(struct history *h);
 struct history_part_row {
     int64_t id, rules;
     uint64_t dumps, bytes;
-    bool taken; /* the part is contained in a kept sum that was merged already */
+    bool taken; /* the part was merged, or is contained in a kept sum that was merged or that
+                   history_find_sums chose */
 };
 struct history_parts {
     VEC(struct history_part_row) rows; /* ascending by id */
@@ -213,19 +223,23 @@ enum st history_list_parts(struct history *h, const struct history_span *span,
  * history_check. */
 enum st history_check_pages(struct history *h, struct sink *out, bool *sound,
                             struct err *e) BASE_MUST_USE;
-/* Returns a hash over the ids and the sizes of these parts. */
+/* Returns a hash over the ids, dumps and bytes of these parts; never 0. */
 uint64_t history_parts_hash(const struct history_parts *parts);
 /* Can a kept sum be used? It can if all of its parts are among `parts`, none of them is taken yet,
- * and together they have as many dumps as the sum. If `take` is true, the parts are then marked as
- * taken. ST_NONE: the sum cannot be used. ST_ERR: as history_read. */
+ * and together they have as many dumps as the sum. If `take` is true, the parts are marked as
+ * taken, whether they were or not; so a call with false must have returned ST_OK before. ST_NONE:
+ * the sum cannot be used. ST_ERR: as history_read. */
 enum st history_match_parts(struct history *h, int64_t rolled, uint64_t dumps, bool take,
                             struct history_part_row *parts, size_t count,
                             struct err *e) BASE_MUST_USE;
-/* Runs a change of the file that saves work in later reads, in a transaction of a separate
- * connection that can write. The function does not wait for a lock: if the file cannot be written
- * now, is of an earlier version, or is damaged, nothing happens. ST_ERR: out of memory. */
+/* A change of the file that saves work in later reads; `file` holds the write lock. ST_ERR: the
+ * change is undone. */
 typedef enum st (*history_saving)(void *ctx, struct history *h, struct sql_file *file,
                                   struct err *e);
+/* Runs a change in a transaction: for HISTORY_READ of a separate connection that can write, else of
+ * the handle's own. The function does not wait for a lock: if the file cannot be written now, is of
+ * an earlier version, or is damaged, or if the handle has the write lock already, nothing happens.
+ * ST_ERR: out of memory. */
 enum st history_save(struct history *h, history_saving save, void *ctx,
                      struct err *e) BASE_MUST_USE;
 
@@ -235,21 +249,23 @@ struct rolled_sum {
     uint64_t dumps;
     int64_t base; /* row of the largest kept sum that was read from the file; 0 = none was read */
     uint64_t base_dumps;
-    uint64_t kept;       /* bytes of the sum `base` */
-    uint64_t read;       /* bytes of everything else that was read: parts and smaller sums */
-    uint64_t parts;      /* bytes of the parts in `read` */
-    bool damaged;        /* a part could not be read */
-    struct triage *t;    /* NULL = the sum has no part; the owner calls triage_free */
+    uint64_t kept;    /* bytes of the sum `base` */
+    uint64_t read;    /* bytes of everything that was merged with the first sum or part: parts and
+                         smaller sums */
+    uint64_t parts;   /* bytes of the parts in `read` */
+    bool damaged;     /* a part could not be read */
+    struct triage *t; /* NULL = the sum has no part; the owner calls triage_free */
     struct triage *rest; /* what was read besides `base` and is not merged into `t` yet; NULL =
                             nothing; the owner calls triage_free */
 };
-/* Merges a triage, which is freed in any case, into the sum: into `rest` if the sum has a base,
- * else into `t`. */
+/* Merges a triage into the sum: into `rest` if the sum has a base, else into `t`. The triage is
+ * taken over in any case. */
 enum st history_sum_take(struct rolled_sum *sum, struct triage *t, struct err *e) BASE_MUST_USE;
 /* Merges the rest into `t`. */
 enum st history_sum_join(struct rolled_sum *sum, struct err *e) BASE_MUST_USE;
-/* Finds the kept sums from which history_read_rolled would read these parts, and marks the parts
- * as taken. *base: row of the largest sum. ST_NONE: they do not have all of the parts. */
+/* Finds the kept sums from which history_read_rolled would read these parts, and marks the parts as
+ * taken. *base: row of the largest sum. ST_NONE: there are no parts, they were counted by several
+ * sets of rules, or the sums do not have all of them. */
 enum st history_find_sums(struct history *h, struct history_parts *parts, int64_t *base,
                           struct err *e) BASE_MUST_USE;
 /* Adds to `sum` the kept sums of its rules whose parts are all among `parts` and not taken yet, the
@@ -260,8 +276,8 @@ enum st history_read_rolled(struct history *h, struct history_part_row *parts, s
 /* Keeps the sum of all parts of one set of rules in the file, or of those that the sum's base lacks
  * as long as they have much fewer bytes than the base, if that saves enough reading. The function
  * may call history_sum_join, and does not wait for a lock: if the file cannot be written now, is
- * damaged, or was changed by another connection since `version` (sql_data_version), nothing is
- * kept. ST_ERR: out of memory. */
+ * damaged, or was changed by another connection since `version` (sql_data_version), or if a part
+ * could not be read, nothing is kept. ST_ERR: out of memory. */
 enum st history_keep_rolled(struct history *h, const struct history_part_row *parts, size_t count,
                             struct rolled_sum *sum, int64_t version, struct err *e) BASE_MUST_USE;
 

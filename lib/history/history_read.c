@@ -128,7 +128,8 @@ static struct rolled_sum *rules_sum_of(struct history_reader *r, int64_t rules, 
                                                                                              : NULL;
 }
 
-/* Inflates a part. ST_NONE: it is damaged, and the error is kept in the reader. */
+/* Reads a part. ST_NONE: it is damaged or missing; the reader keeps the error if it is the first
+ * one. */
 static enum st load_part(struct history_reader *r, int64_t id, struct triage **t, struct err *e) {
     struct err damage = {0};
     struct sql_statement *s = history_statement(r->h, HISTORY_PART_GET, e);
@@ -171,14 +172,16 @@ static enum st take_part(struct history_reader *r, struct history_part_row *p, s
     }
     p->taken = true;
     sum->dumps += p->dumps;
-    if (sum->t) { /* the first part is the sum: nothing was merged, and `read` counts what is */
+    if (sum->t) { /* `read` counts what is merged: a first part without a kept sum before it becomes
+                     `t` itself */
         sum->read += p->bytes;
         sum->parts += p->bytes;
     }
     return history_sum_take(sum, t, e);
 }
 
-/* Merges the parts of the span, all read in one transaction. */
+/* Merges the parts of the span, all read in one transaction, and keeps their sums in the file
+ * unless the span says no_sum. */
 static enum st take_parts(struct history_reader *r, struct err *e) {
     int64_t version = 0;
     enum st st = sql_begin_reading(r->h->file, e);

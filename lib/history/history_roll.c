@@ -9,7 +9,7 @@
  * ROLLED_BYTES_MIN bytes, and at least 1 / ROLLED_SHARE of the bytes of the base. If it has fewer,
  * a sum of what the base lacks is kept, as soon as the parts in it that are in no kept sum have
  * ROLLED_BYTES_MIN bytes: to write the base again takes as long as to read it. */
-/* Maximum number of sums in a file. */
+/* ROLLED_MAX: maximum number of sums in a file. */
 enum { ROLLED_BYTES_MIN = 1 << 16, ROLLED_SHARE = 2, ROLLED_MAX = 4 };
 
 /* ---- reading ---- */
@@ -120,8 +120,8 @@ static enum st take_rolled(struct history *h, int64_t rolled, uint64_t dumps,
     return st;
 }
 
-/* The kept sums of a set of rules, in the order in which they are read. They have tens of
- * megabytes. The query does not select them, because SQLite's sorter would copy them. */
+/* The kept sums of a set of rules, in the order in which they are read. The query does not select
+ * their partials, which may have tens of megabytes, because SQLite's sorter would copy them. */
 static const char rolled_of_rules[] =
     "SELECT id, dumps FROM rolled WHERE rules = ?1 ORDER BY dumps DESC, id DESC";
 
@@ -224,9 +224,9 @@ static enum st put_rolled(struct sql_file *file, const struct keeping *k, const 
 }
 
 /* Drops the sums that the newest sum makes superfluous: those of the same rules that have no part
- * that the newest sum lacks and, if it has no base, at least half of its dumps. Then drops sums
- * until there are at most ROLLED_MAX, the oldest first, but not the base (0 = the newest sum has
- * none). */
+ * that the newest sum lacks and, if the newest sum has no base, at least half as many dumps as it.
+ * Then drops sums until there are at most ROLLED_MAX, the oldest first, but not the base (0 = the
+ * newest sum has none). */
 static enum st drop_needless(struct sql_file *file, int64_t base, struct err *e) {
     static const char *const drop_empty =
         "DELETE FROM rolled WHERE id NOT IN (SELECT rolled FROM rolled_part)";

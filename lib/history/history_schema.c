@@ -1,5 +1,5 @@
-/* Makes the tables of a history, and refuses a file with other tables. A view with the name of a
- * table, a trigger or a computed column would run SQL from the file. */
+/* Makes the tables of a history, and refuses a file in which they differ, or which has triggers. A
+ * view with the name of a table, a trigger or a computed column would run SQL from the file. */
 #include <string.h>
 
 #include "history/history_private.h"
@@ -71,7 +71,8 @@ static const char history_from_2[] =
                   " SELECT cell, sum(dumps), sum(stalled_ms) FROM bucket_day GROUP BY cell";
 
 /* Statements that turn the tables of this version into those of version 5, these into those of
- * version 4, and so on to those of version 1, to compare a file of such a version with. */
+ * version 4, and so on to those of version 1, to compare a file of such a version with. Version 3
+ * has the tables of version 4. */
 static const char history_back_to_5[] = "DROP TABLE shared";
 static const char history_back_to_4[] = "DROP TABLE rolled_page";
 static const char history_back_to_2[] = "DROP VIEW dumps_by; DROP TABLE dump;"

@@ -1,12 +1,12 @@
 /* Keeps texts that the partials of a history share: names and pieces of stacks, which come again in
- * each day's partial. Partials are packed against the newest of these texts. One is never changed
- * or deleted, so that a number always stands for the same text. */
+ * each day's partial. Partials are packed against the newest of these texts. A shared text is never
+ * changed or deleted, so that a number always stands for the same text. */
 #include <string.h>
 
 #include "history/history_private.h"
 
-/* A shared text has at least SHARED_MIN bytes and at most SHARED_MAX, and SHARED_GROWTH times as
- * many as the one before it; so there are few. */
+/* A shared text has at least SHARED_MIN bytes and at most SHARED_MAX, and at least SHARED_GROWTH
+ * times as many as the one before it; so there are few. */
 enum { SHARED_MIN = 1 << 16, SHARED_MAX = 1 << 22, SHARED_GROWTH = 4 };
 
 void history_drop_shared(struct history *h) {
@@ -35,7 +35,8 @@ static enum st unpack_shared(struct history *h, struct sql_statement *s, struct 
     return st == ST_NONE ? ST_OK : err_context(e, "a shared text of the history is damaged");
 }
 
-/* Takes the current row of s, the number of a shared text and the text, unless it is known. */
+/* Sets *out to the shared text of which the current row of s has the number and the packed bytes;
+ * the text is unpacked unless h->shared has it already. */
 static enum st take_shared(struct history *h, struct sql_statement *s,
                            const struct history_shared **out, struct err *e) {
     struct history_shared new = {.number = (uint32_t)sql_number(s, 0)};
@@ -98,7 +99,7 @@ enum st history_newest_shared(struct history *h, const struct history_shared **o
 }
 
 /* Sets *len to the length of the tables of a partial, and returns where they begin: behind the
- * head, as far as the first bucket. They name no user. */
+ * head, as far as the first bucket. The tables name no user. */
 static const char *tables_of(const struct strbuf *partial, size_t *len) {
     static const char bucket[] = "{\"id\":";
     const char *end = partial->data + partial->len;

@@ -260,7 +260,7 @@ static enum st check_cells(struct examination *x, struct err *e) {
     return more == ST_ERR ? ST_ERR : st;
 }
 
-/* Compares the sum of each cell with its buckets. */
+/* Compares the number of dumps in the sum of each cell with that of the cell's buckets. */
 static enum st check_cell_sums(struct examination *x, struct err *e) {
     struct sql_statement *s;
     if (x->h->version < 3) {

@@ -103,8 +103,8 @@ static enum st upgrade(struct history *h, struct err *e) {
 }
 
 static enum st prepare_file(struct history *h, struct err *e) {
-    /* All facts are read in one transaction, because another process may upgrade the history at the
-     * same time. */
+    /* The version and the tables are read in one transaction, because another process may upgrade
+     * the history at the same time. */
     enum st st = sql_begin_reading(h->file, e);
     st = st == ST_OK ? check_kind(h, e) : st;
     sql_end_reading(h->file);
@@ -137,8 +137,8 @@ static enum st fill_file(const char *path, struct err *e) {
     if (sql_open(&file, path, true, e) != ST_OK) {
         return ST_ERR;
     }
-    /* The log comes last: a commit without it is in the file, or fails, while the close that would
-     * copy a log to the file does not tell of a full disk. */
+    /* The log (WAL) is switched on last: a commit without a log has written the file, or fails,
+     * whereas a close that copies a log to the file does not report a full disk. */
     /* A kept dump has some 2 kB: a page of 4 KiB holds one, a page of 8 KiB three. */
     enum st st = sql_run(file,
                          "PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL;"
@@ -152,9 +152,9 @@ static enum st fill_file(const char *path, struct err *e) {
     return st;
 }
 
-/* Makes the history unless it exists. The file is built under a temporary name and renamed when
- * complete, so that several processes at a time make only one history, and no process sees an
- * incomplete file. */
+/* Makes the history unless it exists. The file is built under a temporary name, and gets its own by
+ * link(2) when it is complete, so that several processes at a time make only one history, and no
+ * process sees an incomplete file. */
 static enum st make_history(const char *path, struct err *e) {
     struct strbuf temporary = {0};
     if (faccessat(AT_FDCWD, path, F_OK, 0) == 0) {

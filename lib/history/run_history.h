@@ -3,8 +3,8 @@
  * a few for each day, version and build of the app, so that reading all of them gives the result of
  * --merge on the runs' partials. A writer holds the file's write lock from the first dump of a
  * group to the end of the group, so that ids and counts are written together or not at all; other
- * writers wait. A handle is for one thread. Without libsqlite3 each function that opens a history
- * fails with that message. */
+ * writers wait. A handle is for one thread. In a build without libsqlite3 no history can be opened
+ * (sql_file.h). */
 #ifndef STALLKIT_HISTORY_RUN_HISTORY_H
 #define STALLKIT_HISTORY_RUN_HISTORY_H
 
@@ -23,20 +23,21 @@
 
 /* The version of the tables that this build writes; it reads this and all earlier ones. */
 enum { HISTORY_VERSION = 6 };
-/* The day of a dump that has no time. Other days are counted from 1970-01-01 in UTC. */
+/* The day of a dump whose time is missing, no date, or ahead of the clock (history_set_today).
+ * Other days are counted from 1970-01-01 in UTC. */
 enum { HISTORY_NO_DAY = INT32_MIN };
 
 struct history;
 
 enum history_access {
-    HISTORY_READ,  /* the file must exist; nothing but sums of its parts is written to it, see
-                      history_read */
+    HISTORY_READ,  /* the file must exist; nothing but sums of its parts and pages is written to it,
+                      see history_read and history_keep_page */
     HISTORY_WRITE, /* the file is made if it does not exist */
     HISTORY_EDIT   /* the file must exist, and is changed */
 };
 
 /* Opens a history; path is copied. ST_ERR: the file cannot be opened, is no history, has a later
- * version (ERR_UNSUPPORTED), or is damaged (ERR_FORMAT). */
+ * version (ERR_UNSUPPORTED), or is damaged (ERR_FORMAT); or out of memory. */
 enum st history_open(struct history **out, const char *path, enum history_access access,
                      struct err *e) BASE_MUST_USE;
 /* Closes a history and discards the additions since the last history_commit. NULL is allowed. */
@@ -50,8 +51,8 @@ struct history_counts {
     uint64_t dumps, sessions; /* added */
     uint64_t known;           /* left out, because their ids are known */
     uint64_t too_old;         /* refused: their days are so old that ids are no longer kept */
-    uint64_t ahead; /* of all these: dumps whose time is ahead of the clock, so that they count as
-                       dumps without a day */
+    uint64_t ahead; /* of all these: dumps and session records whose time is ahead of the clock, so
+                       that they count as ones without a day */
 };
 
 /* Sets the day of the clock. From now on a dump or session record whose day is more than
@@ -60,15 +61,15 @@ struct history_counts {
 enum { HISTORY_AHEAD_MAX = 2 };
 void history_set_today(struct history *h, int32_t today);
 /* Sets the options by which dumps are counted from now on: rules, rules_hash and cap; `where` and
- * `open` are not allowed, as a history covers all dumps. o is copied; its texts are borrowed until
- * history_close. ST_ERR (ERR_USAGE): the history has another cap, or rules that cannot be changed
- * to these. */
+ * `open` must not be set, as a history covers all dumps. o is copied; its texts are borrowed until
+ * history_close. ST_ERR: `where` is set or the history has another cap (both ERR_USAGE), or the
+ * file cannot be read. */
 enum st history_set_options(struct history *h, const struct triage_options *o,
                             struct err *e) BASE_MUST_USE;
-/* Counts a dump under its key unless its id is known; borrows nothing. It waits up to a minute
- * while another process writes. ST_ERR: out of memory, the file cannot be written, or another
- * process wrote all that time; the caller must then call history_close, and add everything since
- * the last commit again. */
+/* Counts a dump under its key unless its id is known or its day too old (history_counts); borrows
+ * nothing. The call waits up to a minute while another process writes. ST_ERR: out of memory, the
+ * file cannot be written, or another process wrote all that time; the caller must then call
+ * history_close, and add everything since the last commit again. */
 enum st history_add(struct history *h, const struct dump *d, const struct stall_key *key,
                     struct err *e) BASE_MUST_USE;
 /* Counts a stall-session/1 record, as history_add does a dump. ERR_FORMAT: it is no such record,
@@ -98,17 +99,17 @@ struct history_span {
 /* The names of fields that `where` may use, ended by NULL. The fields owner and ignored match every
  * dump here, see where_match_bucket. */
 extern const char *const history_fields[];
-/* Reads the rules and the cap with which the last options were set; the texts of o are borrowed
- * until the next call. False: nothing was ever added, or, with an error in e, the file cannot be
- * read. */
+/* Reads the cap, and the rules that were the last to be new to the history; the texts of o are
+ * borrowed until the next call. False: nothing was ever added, or, with an error in e, the file
+ * cannot be read. */
 bool history_options(struct history *h, struct triage_options *o, struct err *e);
 
-/* Makes a triage, not finished, of everything in the span. keyer and o: with these, parts that
- * other rules counted are sorted anew, see triage_rekey. If many parts had to be merged, their sum
- * is kept in the file for later calls, unless a part is damaged, the span says no_sum, the file is
- * of an earlier version or cannot be written at once, or this handle has not committed what it
- * added. ST_ERR: out of memory, or the file is damaged; *out is then NULL or what could be read,
- * and e describes the first part that could not. */
+/* Makes a triage, not finished, of everything in the span. k and o: the keyer and the options with
+ * which parts that other rules counted are sorted anew, see triage_rekey. If many parts had to be
+ * merged, their sum is kept in the file for later calls, unless a part is damaged, the span says
+ * no_sum, the file is of an earlier version or cannot be written at once, or this handle has not
+ * committed what it added. ST_ERR: out of memory, or the file is damaged; *out is then NULL or what
+ * could be read, and e describes the first part that could not. */
 enum st history_read(struct history *h, const struct history_span *span, struct keyer *k,
                      const struct triage_options *o, struct triage **out,
                      struct err *e) BASE_MUST_USE;
@@ -117,8 +118,9 @@ enum st history_read(struct history *h, const struct history_span *span, struct 
  * written again without that sum: a triage of the first buckets alone (triage_keep), and the bytes
  * of the rows of the others (summary_write_rows). */
 /* Reads the kept triage and rows of a span. o: the options of the run. ST_NONE: they are not kept,
- * or were made with other options or by another build, or dumps were added to the span since.
- * ST_ERR: as history_read. */
+ * are damaged, or were made with other options or by another build, dumps were added to the span
+ * since, the file is of an earlier version, or this handle has not committed what it added; *top is
+ * then NULL. ST_ERR: as history_read. */
 enum st history_read_page(struct history *h, const struct history_span *span,
                           const struct triage_options *o, struct triage **top, struct strbuf *rows,
                           struct err *e) BASE_MUST_USE;
@@ -129,8 +131,8 @@ enum st history_keep_page(struct history *h, const struct history_span *span,
                           const struct triage *top, const struct strbuf *rows,
                           struct err *e) BASE_MUST_USE;
 
-/* A callback that takes a day (version is then NULL) from history_days, or a version from
- * history_versions; ST_ERR ends the list. */
+/* A callback that takes a day from history_days, or a version from history_versions, each with the
+ * version or the day of one cell that has it; ST_ERR ends the list. */
 typedef enum st (*history_value_visit)(void *ctx, int32_t day, const char *version, struct err *e);
 /* Call visit for each day of the span, ascending, HISTORY_NO_DAY first, or for each version,
  * ascending as texts, also those of which there are only session records. The file must not be
@@ -140,8 +142,8 @@ enum st history_days(struct history *h, const struct history_span *span, history
 enum st history_versions(struct history *h, const struct history_span *span,
                          history_value_visit visit, void *ctx, struct err *e) BASE_MUST_USE;
 
-/* The dumps of a bucket of level 1, or of all, on one day with one version, and their stalled
- * time. */
+/* The dumps of a bucket of level 1, or of all, on one day with one version and one build, and their
+ * stalled time. Builds of a version have sums of their own. */
 struct history_sum {
     int32_t day; /* HISTORY_NO_DAY = unknown */
     const char *version;
@@ -150,9 +152,9 @@ struct history_sum {
 /* Callbacks that take a sum, or a dump's text; both are borrowed. ST_ERR ends the list. */
 typedef enum st (*history_sum_visit)(void *ctx, const struct history_sum *sum, struct err *e);
 typedef enum st (*history_dump_visit)(void *ctx, const char *text, size_t len, struct err *e);
-/* Calls visit for the days and versions of the span, the newest days first: of all buckets
- * together, or of the bucket of this number, as the rules of each run counted it. ST_ERR: from
- * visit, or as history_read. */
+/* Calls visit for each day, version and build of the span, the newest days first, HISTORY_NO_DAY
+ * last: of all buckets together, or of the bucket of this number, as the rules of each run counted
+ * it. ST_ERR: from visit, or as history_read. */
 enum st history_sums(struct history *h, const struct history_span *span, history_sum_visit visit,
                      void *ctx, struct err *e) BASE_MUST_USE;
 enum st history_sums_of(struct history *h, const struct history_span *span, uint64_t bucket,
@@ -205,14 +207,14 @@ enum st history_mark(struct history *h, const char *id, const char *name, const 
 enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells,
                             struct err *e) BASE_MUST_USE;
 /* Drops the oldest days, as history_drop_before does, until the file has at most this many bytes in
- * use or only the newest day is left that is not after history_set_today. *cells: as for
- * history_drop_before. */
+ * use or at most one day is left of those that are not after the day of history_set_today. *cells:
+ * as for history_drop_before. */
 enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells,
                           struct err *e) BASE_MUST_USE;
-/* Removes the data that identifies a user, whose name is the text that dumps have as `user`; counts
- * stay, see triage_forget_user. *parts: how many parts named the user. The file's free pages and
- * its log are overwritten, too. ST_ERR: as history_add, also if a part is damaged, and then nothing
- * changed. */
+/* Removes the data that identifies a user, whose name is the text that dumps have as `user`, and
+ * the kept dumps of that user; counts stay, see triage_forget_user. *parts: how many parts named
+ * the user. The file's free pages and its log are overwritten, too. ST_ERR: as history_add, also if
+ * a part is damaged; then nothing changed, unless only the overwriting failed. */
 enum st history_forget_user(struct history *h, const char *user, uint64_t *parts,
                             struct err *e) BASE_MUST_USE;
 /* Examines the whole file without changing it: the database, each partial, each kept page

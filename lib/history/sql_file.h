@@ -46,7 +46,8 @@ bool sql_is_writing(const struct sql_file *f);
 /* Reads a number that changes when another connection commits to the file. Inside a transaction
  * that only reads (sql_begin_reading) it stays as it was at the beginning of the transaction. */
 enum st sql_data_version(struct sql_file *f, int64_t *version, struct err *e) BASE_MUST_USE;
-/* Returns how many rows the last statement inserted, updated or deleted. */
+/* Returns how many rows the last INSERT, UPDATE or DELETE changed; other statements do not alter
+ * the number. */
 uint64_t sql_changed(const struct sql_file *f);
 
 /* Prepares a statement; the caller frees it with sql_finish. */
@@ -56,9 +57,9 @@ enum st sql_prepare(struct sql_file *f, struct sql_statement **out, const char *
 void sql_finish(struct sql_statement *s);
 /* Makes the statement ready to run again; its bound values stay. */
 void sql_reset(struct sql_statement *s);
-/* Binds a value to parameter `at`, counted from 1. Texts and bytes are borrowed until the next
- * reset; a NULL text is bound as "". If a value cannot be bound, the next sql_next returns the
- * error. */
+/* Binds a value to parameter `at`, counted from 1. Texts and bytes are borrowed as long as the
+ * statement runs with them; a NULL text is bound as "". If a value cannot be bound, the next
+ * sql_next returns the error. */
 void sql_bind_text(struct sql_statement *s, int at, const char *text);
 void sql_bind_bytes(struct sql_statement *s, int at, const void *bytes, size_t len);
 void sql_bind_number(struct sql_statement *s, int at, int64_t v);
@@ -67,12 +68,12 @@ void sql_bind_number(struct sql_statement *s, int at, int64_t v);
 void sql_bind_count(struct sql_statement *s, int at, uint64_t v);
 void sql_bind_none(struct sql_statement *s, int at);
 /* Steps to the next row, and holds its texts and bytes in memory, so that reading them cannot fail.
- * ST_NONE: there are no more, and the statement is reset. */
+ * ST_NONE: there are no more. On anything but ST_OK the statement is reset. */
 enum st sql_next(struct sql_statement *s, struct err *e) BASE_MUST_USE;
 /* Runs a statement to its end, and resets it. */
 enum st sql_step(struct sql_statement *s, struct err *e) BASE_MUST_USE;
 /* Reads column `at`, counted from 0, of the current row. The result is borrowed until the next
- * sql_next. */
+ * sql_next, sql_reset or sql_finish. */
 const char *sql_text(struct sql_statement *s, int at); /* "" if the column holds no text */
 const void *sql_bytes(struct sql_statement *s, int at, size_t *len);
 int64_t sql_number(struct sql_statement *s, int at);

@@ -9,7 +9,7 @@
 #include "base/escape.h"
 
 /* Writes text without characters that may not be shown, as readers may end a line or a field at
- * one: a blank for a control character of ASCII, '?' for another one. */
+ * one: a blank for a control character below U+0020, '?' for any other one. */
 static void put_head_text(const char *text, size_t len, struct sink *out) {
     static const char unknown[] = "\xef\xbf\xbd";
     for (size_t i = 0, n; i < len; i += n) {

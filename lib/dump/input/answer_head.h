@@ -20,10 +20,12 @@ struct answer_head {
     uint64_t ms, span_ms;
 };
 
-/* Writes the fields, each with a tab behind it, and the length of the text that follows. Control
- * characters in them become spaces. */
+/* Writes the fields and the length of the text that follows, each with a tab behind it; image_id
+ * and image make one field, with a space between them. A control character below U+0020 becomes a
+ * space, any other character that may not be shown a '?'. */
 void answer_head_write(const struct answer_head *h, size_t text_len, struct sink *out);
-/* Returns the length of the time up to its hour; 0 = it is no RFC 3339 time in UTC. */
+/* Returns the length of the time up to its hour; 0 = it does not begin with a date and an hour as
+ * in RFC 3339. */
 size_t answer_head_hour(const char *time);
 
 #endif

@@ -19,8 +19,9 @@ struct dump_pipeline_ops {
     /* Called on a worker before parsing: is this document needed? If not, it is skipped. NULL: all
      * documents are needed. */
     bool (*wanted)(void *ctx, const char *text, size_t len);
-    /* Called with a parsed dump, on worker 0 … jobs-1, several at once. *result is zeroed. NULL:
-     * dumps are only parsed. */
+    /* Called with a parsed dump, on worker 0 … jobs-1, of which the last is the thread of
+     * dump_pipeline_read; several calls run at once. *result is zeroed. NULL: dumps are only
+     * parsed. */
     enum st (*work)(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e);
     /* Takes a finished dump, on the thread of dump_pipeline_read in the order of the input, if work
      * returned ST_OK. */
@@ -44,10 +45,10 @@ struct dump_pipeline_ops {
     int (*wait_ms)(void *ctx);
     /* Returns true if the output is closed, so that further input is useless. May be NULL. */
     bool (*unwanted)(void *ctx);
-    /* Callbacks for lines that dump_pipeline_answer reads, called on its thread in the order of
-     * the input; NULL if it is not used. refuse: a line, or a part of it, gave no dump; where:
-     * "INPUT:LINE". pass_refused: a line is a stall-refused/1 of an earlier filter, valid JSON.
-     * answered: all dumps of a line have been taken, or it was refused. */
+    /* Callbacks for lines that dump_pipeline_answer reads, called on its thread in the order of the
+     * input; NULL if dump_pipeline_answer is not used. refuse: a line, or a part of it, gave no
+     * dump; where: "INPUT:LINE". pass_refused: a line is a stall-refused/1 of an earlier filter,
+     * valid JSON. answered: all dumps of a line have been taken, or it was refused. */
     void (*refuse)(void *ctx, const char *where, const struct err *why);
     void (*pass_refused)(void *ctx, const char *text, size_t len);
     void (*answered)(void *ctx);
@@ -87,7 +88,9 @@ struct dump_pipeline {
     struct report_maps *own_maps; /* built-in maps, made if `maps` is NULL */
 };
 
-/* Starts `jobs` threads, 1 … DUMP_PIPELINE_JOBS_MAX. ST_ERR: out of memory or threads. */
+/* Opens the pipeline with `jobs` threads, 1 … DUMP_PIPELINE_JOBS_MAX, the caller's among them; the
+ * others are started when they are needed. ST_ERR: out of memory, or jobs or ops->window is out of
+ * range (ERR_USAGE). */
 enum st dump_pipeline_open(struct dump_pipeline *d, unsigned jobs, struct err *e) BASE_MUST_USE;
 /* Reads an input of dumps, reports or session records, plain or compressed with gzip; closes fd. An
  * input without any document is a failure. found: the file was found in a folder rather than named

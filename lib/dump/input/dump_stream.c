@@ -159,8 +159,8 @@ struct next_line {
 };
 
 /* Ends the document after the `used` bytes of the line that the scanner took. The rest of the line
- * is a document of its own if it begins with '{'; else it belongs to this one, whose parser refuses
- * it. */
+ * is a document of its own if it begins with '{' after blanks; else it belongs to this one, whose
+ * parser refuses it unless it is blank. */
 static void end_at(struct dump_stream *s, const struct next_line *line, size_t used, size_t *len) {
     const char *rest = s->text.data + s->pos + used;
     size_t left = line->len - used, blanks = 0;
@@ -264,8 +264,8 @@ static enum st take_json(struct dump_stream *s, size_t *len, struct err *e) {
             return cut_short(s, e);
         }
         size_t used = line.len;
-        /* A first line that is one balanced object is a line of JSON Lines. Its grammar is not
-         * checked here, but by the parser on another thread. */
+        /* A first line that is one balanced object or array is a line of JSON Lines. Its grammar is
+         * not checked here, but by the parser on another thread. */
         enum scan_event result = line.first && span_is_container((struct span){p, p + line.len})
                                      ? SCAN_DONE
                                      : scan_feed(&scan, p, line.len + line.ended, &used);

@@ -65,8 +65,9 @@ static bool copy_mended(struct dump_stream *s, size_t at, struct text_mend mend,
     return false;
 }
 
-/* May the line be the first one of a JSON report whose lines were changed? A list counts only if it
- * has objects. */
+/* May the line be the first one of a JSON report whose lines were changed? It may if it ends with
+ * '[' or has a '{', and does not begin JSON as it is; or if it is wrapped in the JSON of a
+ * container's log. */
 static bool may_hold_json(struct span line) {
     const struct span bare = line_trim(line);
     bool list = bare.p < bare.end && bare.end[-1] == '[';

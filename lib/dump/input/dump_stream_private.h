@@ -30,16 +30,17 @@ struct dump_stream {
     bool in_prose; /* false: the lines between the reports are those of a log; true: they are prose
                     */
     bool in_cells; /* a cell of CSV held a report */
-    bool in_strings;    /* a string or an object within a line held a report */
-    bool fenced;        /* the last skipped line is a fence of Markdown (```) that begins code */
-    uint64_t passed;    /* lines that were skipped, blank ones apart */
-    uint64_t mended;    /* reports that were mended */
-    uint64_t dropped;   /* bytes of the input before text[0] */
-    uint64_t unmended;  /* offset in the input before which no line begins a JSON report that has to
-                           be mended */
-    uint64_t unvalued;  /* offset in the input before which no value begins that holds a report */
-    uint64_t value_end; /* offset in the input behind a value that was decoded in its place; 0 =
-                           there is none at pos */
+    bool in_strings;   /* a string or an object within a line held a report */
+    bool fenced;       /* the last skipped line is a fence of Markdown (``` or ~~~) */
+    uint64_t passed;   /* lines that were skipped outside of reports, except blank ones and the rest
+                          of broken documents */
+    uint64_t mended;   /* reports that were mended, and values that were taken out of lines */
+    uint64_t dropped;  /* bytes of the input before text[0] */
+    uint64_t unmended; /* offset in the input before which no line begins a JSON report that has to
+                          be mended */
+    uint64_t unvalued; /* offset in the input before which no value begins that holds a report */
+    uint64_t value_end;   /* offset in the input behind a value that was decoded in its place; 0 =
+                             there is none at pos */
     uint64_t value_last;  /* number of the last line of the input that the value is in */
     uint64_t value_feeds; /* line feeds that the decoded value has more than its source (modulo
                              2^64), by which `line` is wrong behind it */
@@ -82,8 +83,8 @@ enum st stream_whole_line(struct dump_stream *s, size_t *len, bool *ended, struc
 bool stream_is_blank(const char *p, size_t len);
 /* Skips the line at pos, with its line feed if there is one. */
 void stream_pass_line(struct dump_stream *s, size_t len, bool ended);
-/* Skips the rest of a document that is too long without keeping it in memory, and sets the
- * error. */
+/* Skips the rest of the line at pos, whose document is too long, without keeping it in memory, and
+ * sets the error. skip_rest then drops the document's further lines. */
 enum st stream_too_long(struct dump_stream *s, size_t len, bool ended, struct err *e);
 
 /* ---- beginnings of reports (dump_stream_begins.c) ---- */
@@ -123,7 +124,7 @@ void stream_pass_value(struct dump_stream *s);
  * decision needs. If memory runs out, the input ends and `broken` is set. */
 const struct report_format *stream_format_at(struct dump_stream *s, size_t at,
                                              struct text_mend *mend);
-/* Is the line a fence (```) by which Markdown begins or ends code? */
+/* Is the line a fence (``` or ~~~) by which Markdown begins or ends code? */
 bool stream_is_fence(const char *p, size_t len);
 /* Is the line at pos, of len bytes, outside of all text reports of the input? */
 bool stream_is_passed_over(struct dump_stream *s, size_t len);

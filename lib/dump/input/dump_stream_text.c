@@ -85,7 +85,7 @@ static bool begins_json(struct span line, bool fenced) {
     return text_begins_json(line);
 }
 
-/* Is the line the first one of an .ips, perhaps indented, as in Markdown or YAML? */
+/* Is the line the first one of an .ips, perhaps with blanks in front, as in Markdown or YAML? */
 static bool begins_ips(struct span line) {
     while (line.p < line.end && line_is_blank_at(line.p)) {
         line.p++;
@@ -104,8 +104,10 @@ static bool is_changed_json(struct dump_stream *s, size_t at, size_t len) {
 
 /* Looks for a text report further on in an input whose first line is neither JSON nor a report; the
  * input may be a log or a mail. The lines before the report are skipped only if the report begins
- * within LOOK_MAX bytes and before any line that may be JSON. JSON counts as the report if a line
- * "```" of Markdown stands before it, or if it is the first line of an .ips. */
+ * within LOOK_MAX bytes and before any line that may be JSON; a JSON text behind a fence of
+ * Markdown that is neither a dump nor a report is passed over. JSON counts as the report if a fence
+ * stands before it, if it is the first line of an .ips, if its lines have to be mended, or if it is
+ * a value in a line. */
 static void find_in_text(struct dump_stream *s) {
     struct text_mend mend;
     bool fenced = false;

@@ -76,7 +76,8 @@ static bool value_is_wanted(struct dump_stream *s, const struct line_value *v, s
 }
 
 /* Notes that the input ends within a cell, or within a string or object of its last line, if an
- * earlier value of the same kind of line held a report: this one may have been to hold one, too. */
+ * earlier value of that kind held a report (in_cells, in_strings): the cut value may hold one, too.
+ */
 static void note_cut_value(struct dump_stream *s, const struct line_value *v,
                            const struct stream_value *value) {
     const bool cell = v->kind == LINE_CELL;

@@ -42,7 +42,8 @@ static bool is_tag_of(struct span text, const char *name, struct tag *out) {
     return close != NULL;
 }
 
-/* Finds the element of the tag at the start of the text, which begins with '<'. */
+/* Parses the tag at the start of the text, which begins with '<'. False: it is no tag of `holders`
+ * or `inner`, or does not end within TAG_MAX bytes. */
 static bool take_tag(struct span text, struct tag *out) {
     enum { TAG_MAX = 512 };
     if (line_len(text) > TAG_MAX) {
@@ -93,7 +94,8 @@ static enum line_value_end read_tagged(size_t tag, struct span *text, bool whole
 
 /* ---- quoted-printable ---- */
 
-/* Is this the line of a mail's head, in any case, that says that the text is quoted-printable? */
+/* Does the line begin as the one of a mail's head that says that the text is quoted-printable,
+ * whether in capital or small letters? */
 static bool says_printable(struct span line) {
     static const char words[] = "content-transfer-encoding: quoted-printable";
     const size_t len = sizeof words - 1;
@@ -105,8 +107,8 @@ static bool says_printable(struct span line) {
     return equal;
 }
 
-/* Is the line the one that separates the parts of a mail: "--", and letters or digits without a
- * blank? */
+/* Is the line one that separates the parts of a mail: "--" in front, at least LENGTH_MIN bytes, a
+ * letter or digit among them, and no blank? */
 static bool is_boundary(struct span line) {
     enum { LENGTH_MIN = 12 };
     bool word = false;

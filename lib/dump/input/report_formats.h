@@ -1,6 +1,7 @@
-/* Converts reports of other tools to stall dumps: KSCrash and Matrix, MetricKit, Apple's .ips and
- * .crash, and formats that a map describes (report_map.h). stall-reports(5) lists the members of a
- * dump that each format gives, and the values that are assumed for the others. */
+/* Converts reports of other tools to stall dumps: those of the built-in formats (KSCrash and
+ * Matrix, MetricKit, Apple's .ips and .crash, Android, perf and others), and those that a map
+ * describes (report_map.h). stall-reports(5) lists the members of a dump that each format gives,
+ * and the values that are assumed for the others. */
 #ifndef STALLKIT_DUMP_REPORT_FORMATS_H
 #define STALLKIT_DUMP_REPORT_FORMATS_H
 

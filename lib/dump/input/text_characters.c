@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 
 /* The characters, in UTF-8, that web pages, mail and editors of East Asian text use in place of
- * blanks, and the entities of HTML. U+200C and U+200D, which join letters, are not in the table,
+ * blanks, and six entities of HTML. U+200C and U+200D, which join letters, are not in the table,
  * because names may contain them. */
 static const struct {
     const char *bytes;
@@ -28,7 +28,7 @@ static const struct {
 /* The first bytes of all changed characters. */
 static const char firsts[] = {'\xc2', '\xe2', '\xe3', '\xef', '&'};
 
-/* What stands in place of a changed character. */
+/* The plain text that replaces a changed character. */
 struct plain {
     char bytes[4];
     size_t len;
@@ -80,8 +80,8 @@ static size_t number_at(const char *p, const char *end, struct plain *out) {
     return head + digits + 1;
 }
 
-/* Returns the length of the changed character at p, and sets *out to what it was; 0: there is
- * none. The first byte alone rules out most text. */
+/* Returns the length of the changed character at p, and sets *out to the plain text that replaces
+ * it; 0: there is none. The first byte alone rules out most text. */
 static size_t changed_at(const char *p, const char *end, struct plain *out) {
     if (p == end || !memchr(firsts, *p, sizeof firsts)) {
         return 0;

@@ -204,7 +204,8 @@ static bool cut_number(struct text_mend *m, struct span *line) {
 
 static const char *const tags[] = {"pre", "code"};
 
-/* Returns the length of the tags <pre> and <code> in front of a line; 0: there are none. */
+/* Returns the length of the tag <pre>, <code>, or <pre> and then <code> in front of a line; 0:
+ * there is none. */
 static size_t tags_len(struct span line) {
     const char *p = line.p;
     for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
@@ -219,8 +220,8 @@ static size_t tags_len(struct span line) {
 }
 
 /* Returns the length of what begins code in front of a line's text: the tags <pre> and <code>, or
- * up to three backticks and a blank; 0: nothing of that kind is there. A single word behind the
- * backticks is not code, but names the language of the lines that follow. */
+ * up to three backticks and the blanks behind them; 0: nothing of that kind is there. A single word
+ * behind the backticks is not code, but names the language of the lines that follow. */
 static size_t code_len(struct span line) {
     enum { TICKS_MAX = 3 };
     size_t ticks = 0;

@@ -34,7 +34,8 @@ struct text_mend {
 
 /* Does the line begin with JSON, rather than with a logger's "[2026-11-20 …]" or "{braces}"? */
 bool text_begins_json(struct span line);
-/* Is the line a JSON object of Docker's json-file driver, whose first member is "log"? */
+/* Is the line a JSON object of Docker's json-file driver, whose first member is "log", and which
+ * has a "stream" that begins with "std"? */
 bool text_is_wrapped(struct span line);
 /* Finds how the lines of a text that begins with these bytes were changed. whole: the bytes are the
  * whole text. *more is set if further bytes would change the answer, *soon if they would change
@@ -52,7 +53,8 @@ enum text_mended {
                      text ends before it */
 };
 /* Removes the added characters from the text's next line, which has no line feed. *out becomes the
- * line, which lies in *room if it was changed; *room is marked failed if memory runs out. */
+ * line; it lies in *room if characters within it were decoded or replaced, else it is a part of
+ * `line`. *room is marked failed if memory runs out. */
 enum text_mended text_mend_line(struct text_mend *m, struct span line, struct strbuf *room,
                                 struct span *out);
 /* Sets *room to the mended form of the first lines of a text, at most `most` bytes of it; *room is

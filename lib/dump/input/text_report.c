@@ -80,7 +80,7 @@ static bool begins_pasted(struct span line) {
 }
 
 /* Is the line the first one of a sample of perf script(1), and does it have a time? Such a line
- * alone shows that a report begins; other formats need the next line, too. */
+ * alone shows that another report begins. */
 static bool begins_perf(struct span line) {
     struct perf_sample_line sample;
     return perf_sample_line(line, &sample) && sample.timed;

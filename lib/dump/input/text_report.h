@@ -23,8 +23,9 @@ struct text_report {
     bool body; /* the report's threads have begun: a header after them belongs to another report */
     bool images;  /* the report's list of images has begun, which is its last part: another report
                      may begin, even without a header */
-    bool sampled; /* the report covers many processes, each with headers of its own, so that only a
-                     date begins another report */
+    bool sampled; /* the report has sampled stacks, perhaps of many processes, each with headers of
+                     its own: not every header after `body` belongs to another report (ends_sampled)
+                   */
     bool tool; /* a header was read that only other tools write, whose output sysdiagnose appends:
                   the date that follows belongs to that output */
     bool original; /* "Full Report" was read: the original JSON, from which the text was made,

@@ -40,8 +40,8 @@ enum scan_expect {
     EXPECT_NOTHING
 };
 
-/* The scanner's state. A zero-initialised one is before the document, and has the limits of dump.h.
- * Only objects and arrays are documents. */
+/* The scanner's state. A zero-initialised one is before the document, and has the limits
+ * DUMP_DEPTH_MAX and SCAN_VALUES_MAX. Only objects and arrays are documents. */
 struct scan {
     enum scan_expect expect;
     unsigned depth;      /* containers that are open */
@@ -169,8 +169,9 @@ enum st scan_end(enum scan_event event, const char *at, const char *text, size_t
  * ST_NONE and ST_ERR are those of scan_begin and scan_end. */
 enum st scan_check(const char *text, size_t len, unsigned depth_max, struct err *e) BASE_MUST_USE;
 
-/* Sets an error of this code that names the position of byte `at` of the text: "WHY at column 7",
- * or, if the byte is not in the first line, "WHY at line 2, column 7 of the document". */
+/* Sets an error of this code, and returns ST_ERR. The message names the position of byte `at` of
+ * the text: "WHY at column 7", or, if the byte is not in the first line, "WHY at line 2, column 7
+ * of the document". */
 enum st scan_refuse(const char *text, const char *at, enum err_code code, const char *why,
                     struct err *e);
 

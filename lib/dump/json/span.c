@@ -10,7 +10,8 @@ void span_skip_space(struct span *s) {
     s->p = token_skip_space(s->p, s->end);
 }
 
-/* Returns the end of the string whose opening quote is at p; `end` if it has no closing quote. */
+/* Returns the end of the string whose opening quote is at p, the byte after its closing quote;
+ * `end` if it has none. */
 static const char *string_end(const char *p, const char *end) {
     for (p++; p < end && *p != '"'; p++) {
         p += *p == '\\' && p + 1 < end;

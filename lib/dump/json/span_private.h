@@ -17,7 +17,8 @@ void span_skip_space(struct span *s);
 /* Judged by its brackets and quotes, is the text one object or array with nothing but white space
  * around it? The text need not be valid JSON. This is much faster than scan_feed. */
 bool span_is_container(struct span text);
-/* Takes the next value, without white space around it; an empty span at the end of the text. */
+/* Takes the next value, without white space around it; an empty span if the text ends, or a comma,
+ * colon or closing bracket comes next. */
 struct span span_value(struct span *s);
 /* Steps to the next member or element of an object or array. For the first call *s is the
  * container's whole text. key is NULL for an array. False at the end. */

@@ -43,11 +43,11 @@ struct tape {
     unsigned depth_max;
 };
 
-/* Reads a text that is one object or array, which becomes values.data[0]. t is zeroed, or was read
- * before, and then its memory is used again. ST_NONE: the text is a number, string or word by
- * itself. ST_ERR: ERR_FORMAT if it is not JSON, ERR_TRUNCATED if it ends too early, ERR_LIMIT if it
- * is nested too deep or has too many values, ERR_NOMEM. t is empty on anything but ST_OK. Thread
- * safe. */
+/* Reads a text that is one object or array, which becomes values.data[0]; len is at most
+ * UINT32_MAX. t is zeroed, or was read before, and then its memory is used again. ST_NONE: the text
+ * is a number, string or word by itself. ST_ERR: ERR_FORMAT if it is not JSON, ERR_TRUNCATED if it
+ * ends too early, ERR_LIMIT if it is nested too deep or has too many values, ERR_NOMEM. t is empty
+ * on anything but ST_OK. Thread safe. */
 enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) BASE_MUST_USE;
 void tape_release(struct tape *t);
 

@@ -150,8 +150,8 @@ static bool fits_64_bits(const char *s, size_t len) {
     return parse_u64(s, len, UINT64_MAX, &u) || parse_i64(s, len, &i);
 }
 
-/* Reads the rest of a number after its integer digits: a fraction, an exponent, or nothing if the
- * digits are too many for an integer. */
+/* Reads the rest of a number after its integer digits: a fraction, an exponent, both, or nothing if
+ * there are more than TOKEN_DIGITS_MAX digits. */
 static const char *token_long_number(const char *p, const char *end, size_t digits,
                                      struct token *t) {
     const char *start = p;

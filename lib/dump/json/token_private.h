@@ -23,7 +23,7 @@ enum { TOKEN_DIGITS_MAX = 18 };
 struct token {
     enum value_kind kind;
     const char *text; /* first byte; of a string, the byte after its quote */
-    uint32_t len;     /* bytes without quotes; not set for words and integers */
+    uint32_t len;     /* bytes without quotes; not set for words, integers and containers */
     int64_t integer;
     uint64_t repairs;  /* sum of the repairs in all tokens read with this struct */
     const char *wrong; /* byte at which reading failed; if the text ended too early, its end */
@@ -44,7 +44,8 @@ static inline const char *token_skip_space(const char *p, const char *end) {
     return p;
 }
 
-/* Finds the first byte of a string that ends it or is not plain ASCII; `end` if there is none. */
+/* Finds the first byte of a string that word_special would find (a quote, a backslash, a control
+ * character, a byte of 0x80 or more); `end` if there is none. */
 static inline const char *token_skip_plain(const char *p, const char *end) {
     for (; end - p >= WORD_BYTES; p += WORD_BYTES) {
         uint64_t special = word_special(word_load(p));

@@ -9,7 +9,8 @@ enum value_kind {
     VALUE_INTEGER,
     VALUE_REAL,
     VALUE_STRING,  /* a string whose bytes need no decoding */
-    VALUE_DIGITS,  /* a large number, which counts as a string of its text */
+    VALUE_DIGITS,  /* a number with 19 or more digits or with an exponent, which counts as a string
+                      of its text */
     VALUE_ESCAPED, /* a string with escapes, or with bytes to repair */
     VALUE_ARRAY,
     VALUE_OBJECT

@@ -49,8 +49,8 @@ static inline bool word_is_digits(uint64_t word) {
     return (both & word_of(0xf0)) == word_of(0x30) && (word & word_of(0xf0)) == word_of(0x30);
 }
 
-/* Returns the number that the word's eight digits make: digits are joined to pairs, then pairs to
- * fours. */
+/* Returns the number that the word's eight digits make: digits are joined to pairs, pairs to fours,
+ * and these to the whole. */
 static inline uint32_t word_number(uint64_t word) {
     word = (word & word_of(0x0f)) * 10 + (word >> 8 & word_of(0x0f));
     word =

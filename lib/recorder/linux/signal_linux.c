@@ -343,8 +343,8 @@ static bool send_async(pid_t tid) {
     return syscall(SYS_rt_tgsigqueueinfo, ours.pid, tid, ours.number, &info) == 0;
 }
 
-/* Spins for SPIN_NS, as sleeping and waking up would cost the monitor as much, and the handler
- * would have to wake it. */
+/* Spins until the slot's state is SLOT_DONE, for SPIN_NS at most, as sleeping and waking up would
+ * cost the monitor as much, and the handler would have to wake the monitor. */
 static void spin_async(struct signal_slot *slot) {
     uint64_t end = clock_async() + SPIN_NS;
     while (slot_state_async(slot) != SLOT_DONE && clock_async() < end) {

@@ -9,7 +9,7 @@
 #include "classify/print/triage_text.h"
 #include "classify/stats/sum.h"
 
-/* The kinds of keys other than the present one, each with the option that selects it. */
+/* All kinds of keys, of which one is the present one, each with the options that select it. */
 static const struct {
     const char *text;
     enum key_kind kind;

@@ -141,7 +141,8 @@ void rec_core_loop_event(struct rec_core *core, enum rec_loop_event event, uint6
             core->activity = STALLREC_ACTIVITY_AFTER_WAITING;
         }
         if (core->attributing && at_ns >= core->hold_ns) {
-            /* stretches before hold_ns are final, so that their samples are no longer needed */
+            /* from hold_ns on the stretches before at_ns are final, so that their samples are no
+             * longer needed */
             rec_history_clear(&core->history);
         }
         rec_core_begin_stretch(core, at_ns);

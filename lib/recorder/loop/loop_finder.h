@@ -25,12 +25,13 @@
  * on. Time before the first wait of a thread's loop is its launch.
  *
  * Loops on condition variables and signals are believed only until a loop on descriptors qualifies,
- * as a thread that waits for its worker would otherwise seem idle. They replace that loop again
- * when it no longer waits, and only ever waited for replies: each of its waits, and all together,
- * were short compared with theirs since. If it comes back and idles, all time since then was its
- * turn. A loop on descriptors may ask a worker in each of its turns, and wait for the reply on a
- * condition variable, so that neither outlasts the other; it is then believed unless its waits are
- * short.
+ * as a thread that waits for its worker would otherwise seem idle. They replace the loop on
+ * descriptors again when that no longer waits, and only ever waited for replies: each of its waits,
+ * and all together, were short compared with the others' waits since; or when that has been absent
+ * for 30 s. If the loop on descriptors comes back and idles, all time since its last wait was one
+ * of its turns. A loop on descriptors may ask a worker in each of its turns, and wait for the reply
+ * on a condition variable, so that neither outlasts the other; the loop on descriptors is then
+ * believed unless its waits are short.
  *
  * A set is narrower than the loop's if it shares descriptors with it, but lacks one that the loop
  * waits for always (finder_candidate.core) and that is still open. A handler waits so for its own

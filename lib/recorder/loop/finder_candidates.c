@@ -36,8 +36,8 @@ struct finder_candidate *finder_match(struct loop_finder *f, const struct finder
     return NULL;
 }
 
-/* Counts, for c, a new candidate, and for each other candidate with c's place and object but
- * another depth, the other one (finder_candidate.depths). */
+/* Counts c, a new candidate, in the `depths` of each other candidate with c's place and object but
+ * another depth, and these candidates in the `depths` of c. */
 static void count_depths(struct loop_finder *f, struct finder_candidate *c) {
     for (uint32_t i = 0; i < f->count; i++) {
         struct finder_candidate *other = &f->candidates[i];

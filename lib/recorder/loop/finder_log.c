@@ -76,7 +76,7 @@ struct told {
     struct finder_interval *out;
     uint32_t count, max;
     uint64_t end_ns; /* the end of the last idle time, or, before the first, the time from which on
-                        times are told; 0 = the loop's launch */
+                        times are told; 0 = the loop has not waited yet */
 };
 
 static void tell_unknown(struct told *t, struct finder_interval interval) {
@@ -93,8 +93,7 @@ static void tell_unknown(struct told *t, struct finder_interval interval) {
 /* Tells the parts of a pause of the loop, which ends at until_ns, in which the loop may have been
  * idle elsewhere. Tells nothing of a pause that is too short for a stall, of the time before the
  * loop's first wait, which is its launch, and without is_open. Work between two such parts that is
- * too short for a stall is as unknown as the parts are, since a stall may consist of all of them.
- */
+ * too short for a stall is unknown, too, since a stall may consist of all of them. */
 static void tell_pause(const struct loop_finder *f, struct told *t, uint64_t until_ns) {
     const uint64_t stall_ns = 2 * f->quiet_ns;
     uint64_t end_ns = t->end_ns; /* the end of what is not work so far */

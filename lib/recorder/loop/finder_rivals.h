@@ -52,9 +52,9 @@ const struct finder_candidate *rivals_loop(const struct loop_finder *f,
 
 /* Is it not known which of the two is the loop, although c is the shallower one? That is so if
  * `loop` began to wait before c, or c hardly waits, and `loop` also waited after c's first wait,
- * and RIVAL_CLEARLY_MORE times as long as c, together with waits on sets that overlap its own. The
- * loop of an interpreter does whose handlers wait by another function that needs less stack. False
- * if just one of both is weak (rival_is_weak). */
+ * and RIVAL_CLEARLY_MORE times as long as c, together with waits on sets that overlap its own. It
+ * is so for the loop of an interpreter whose handlers wait by another function, which needs less
+ * stack. False if just one of the two is weak (rival_is_weak). */
 bool rival_is_contested(const struct loop_finder *f, const struct finder_candidate *c,
                         const struct finder_candidate *loop);
 

@@ -32,8 +32,7 @@ enum {
 /* Minimum time in ns that all waits of an idle loop take together; waits for replies take less. */
 #define LOOP_WAITS_NS UINT64_C(100000000)
 /* The same minimum for the first loop that is believed, and for one that replaces a young loop
- * (finder_is_young). It is smaller, because all time is judged anew then and nothing can be lost.
- */
+ * (finder_is_young). It is smaller, because little or nothing judged before can be lost. */
 #define FIRST_WAITS_NS UINT64_C(40000000)
 /* Shortest time in ns over which a loop on a condition variable shows that it idles. */
 #define CALM_NS UINT64_C(400000000)

@@ -52,7 +52,8 @@
 #include "core/core.h"
 
 enum {
-    FINDER_QUALIFIES = 3,   /* number of blocking waits that a candidate needs to be believed */
+    FINDER_QUALIFIES = 3,   /* number of blocking waits that a candidate needs at least to be
+                               believed; finder_finish may need fewer */
     FINDER_CANDIDATES = 64, /* number of candidates that are known at a time; a new one then
                                replaces another */
     FINDER_RUNS = 128,    /* number of runs of waits in the log; a full log loses its older half */

@@ -249,8 +249,8 @@ struct rec_totals {
     uint64_t lost;         /* number of dumps that were lost because no memory was free */
     uint64_t severe;       /* ended stalls of severe_ms or more */
     uint64_t low_rates;    /* seconds in which a busy loop left time for too few frames */
-    uint64_t launches, launches_ms;   /* ended launches of other processes than prewarmed ones;
-                                         their time in all */
+    uint64_t launches, launches_ms;   /* ended launches of processes that were not prewarmed; their
+                                         time in all */
     uint64_t prewarmed, prewarmed_ms; /* ended launches of prewarmed processes; their time in all */
     uint64_t spans, spans_unwatched;  /* spans: number of actions begun; spans_unwatched: number of
                                          those that were not watched, or that ended late while

@@ -43,7 +43,8 @@ static const char *const restarts[] = {"idle", "activity", NULL};
 static const struct field {
     const char *name;
     size_t offset;
-    uint32_t needs; /* a set of detectors: the field has a meaning if one of them is on */
+    uint32_t needs; /* a set of detectors: the field has a meaning if one of them is on, with the
+                       exceptions in has_meaning */
     const char *const *words;
 } fields[] = {
     {"detectors", AT(detectors), ANY, NULL},

@@ -53,7 +53,7 @@ void context_registers_async(const ucontext_t *uc, struct cfi_registers *regs) {
     regs->known = (UINT64_C(1) << CFI_REGISTERS) - 1;
 }
 
-/* The low bits of a slot's word are its state; the other bits count the signals that were sent. */
+/* The two low bits of a slot's word are its state; the other bits count the requests. */
 enum slot_state { SLOT_IDLE, SLOT_ARMED, SLOT_BUSY, SLOT_DONE, SLOT_STATE = 3, SLOT_ROUND };
 
 /* Progress of the monitor's reading of a foreign stack, for a handler that must make no system

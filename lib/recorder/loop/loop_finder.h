@@ -21,8 +21,8 @@
  * two goes on waiting, for longer if the loop was believed for long; deeper waits replace a loop
  * only when it has not been seen for long. While no loop is believed, or there is doubt, every wait
  * that blocks counts as idle for the sampling, and nothing is judged: all waits are logged, and
- * once the loop is known, finder_idle tells which of them were its own, and enum rec_past from when
- * on. Time before the first wait of a thread's loop is its launch.
+ * once the loop is known, finder_idle tells which of them were the loop's own, and since when they
+ * are told (enum rec_past). Time before the first wait of a thread's loop is its launch.
  *
  * Loops on condition variables and signals are believed only until a loop on descriptors qualifies,
  * as a thread that waits for its worker would otherwise seem idle. They replace the loop on

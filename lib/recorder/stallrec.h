@@ -181,8 +181,8 @@ struct stallrec_config {
     /* Maximum number of ms that a closed dump waits for an idle loop; <= 3600000. */
     uint32_t write_deadline_ms;
     uint32_t flags; /* STALLREC_PLAIN_JSON … */
-    /* Signal that interrupts running threads for their stacks (Linux); 0 = an unused real-time
-     * signal. */
+    /* Signal that interrupts running threads for their stacks (Linux); 0 = SIGURG, or SIGWINCH if
+     * the program handles SIGURG but not SIGWINCH. */
     int32_t signal_number;
 
     struct stallrec_callbacks callbacks;
@@ -232,7 +232,7 @@ STALLREC_API void stallrec_config_init(struct stallrec_config *config, size_t si
 
 /* Sets all timing and policy values to those of a preset: "default", "wechat", "arms", "dewu" or
  * "qilagmonitor"; `stallrec --list-presets` prints the values with their sources. Strings that the
- * app set, flags, signal_number, callbacks, user_data and trace_bytes stay; file_mode becomes 0.
+ * app set, flags, file_mode, signal_number, callbacks, user_data and trace_bytes stay.
  * STALLREC_ERR_PRESET: the name is unknown, and nothing is changed. */
 STALLREC_API enum stallrec_error stallrec_config_preset(struct stallrec_config *config,
                                                         const char *name);

@@ -21,9 +21,9 @@ static void key_id_of(const struct key *key, char level, struct strbuf *scratch,
     key_id(level, strbuf_cstr(scratch), scratch->len, id);
 }
 
-/* Writes a key's id. Also writes the id that the dump's earlier annotation has, if other rules or
- * fewer names gave a different one. If the id is unchanged, the former id that the annotation names
- * stays. */
+/* Writes a key's id; nothing if the key is empty. Also writes the id that the dump's earlier
+ * annotation has, if other rules or fewer names gave a different one. If the id is unchanged, the
+ * former id that the annotation names stays. */
 static void put_id(struct annotation *a, const char *name, const char *was_name, char level,
                    const struct key *key, const char *annotated, const char *before) {
     char id[KEY_ID_SIZE];

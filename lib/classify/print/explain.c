@@ -33,7 +33,8 @@ static bool begins(const char *text, const char *with) {
     return text && strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Does the id of the key of this level begin with `id`? ST_ERR: out of memory. */
+/* Does the id of the key of this level begin with `id`? ST_NONE: it does not, or the key is empty.
+ * ST_ERR: out of memory. */
 static enum st key_begins(const struct stall_key *stall, size_t level, const char *id,
                           struct err *e) {
     const struct key *key = level < KEY_LEVELS ? &stall->level[level] : &stall->action;

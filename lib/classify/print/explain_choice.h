@@ -24,8 +24,9 @@ struct explained {
     struct strbuf text;       /* the explanation; empty with EXPLAIN_NOT */
 };
 void explained_release(struct explained *r);
-/* Explains a dump if the id names it or one of its buckets. It may run on several threads.
- * ST_ERR: out of memory. */
+/* Explains a dump if the id names it, one of its buckets, or a bucket in which it was by other keys
+ * (former_ids.h). It may run on several threads, each with its own k and former. ST_ERR: out of
+ * memory. */
 enum st explain_choice_dump(const struct explain_choice *x, struct keyer *k,
                             struct former_keyers *former, const struct dump *d,
                             struct stall_key *key, struct explained *out,

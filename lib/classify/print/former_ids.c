@@ -9,7 +9,7 @@
 #include "classify/print/triage_text.h"
 #include "classify/stats/sum.h"
 
-/* The kinds of keys other than the present one, each with the option that selects it. */
+/* All kinds of keys, of which one is the present one, each with the options that select it. */
 static const struct {
     const char *text;
     enum key_kind kind;
@@ -82,8 +82,8 @@ static bool id_begins(const char *text, const char *with) {
     return text && *text && strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Returns the way by which the dump had the id, according to its present key or its annotation; 0 =
- * none. */
+/* Returns the way by which the dump had an id of this level that begins with `id`, according to its
+ * present key or its annotation; 0 = none. */
 static unsigned told_way(const char *id, const struct dump *d, const struct stall_key *key,
                          size_t level) {
     const char *const annotated[][2] = {{d->class.level1, d->class.level1_was},

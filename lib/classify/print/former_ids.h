@@ -29,7 +29,8 @@ struct former_fit {
     char now[KEY_ID_SIZE]; /* id of the bucket of that level in which the dump is now; "" = none */
     struct strbuf title;   /* key of the present bucket, as people read it */
 };
-/* Returns in words how the ids of a way (1 and up) were made, such as "by --keys frames". */
+/* Returns in words how the ids of a way (1 and up) were made, such as "--keys frames" or "of the
+ * dumps without symbols". */
 const char *former_way_text(unsigned way);
 /* Did the dump, whose present key is `key`, have an id that begins with `id`? Sets *out, which
  * was zeroed before. ST_ERR: out of memory. */

@@ -1,4 +1,5 @@
-/* Writes the gate's report as JUnit's XML: a test case for each row of the comparison. */
+/* Writes the gate's report as JUnit's XML: a test case for the run, and one for each row of the
+ * comparison. */
 #include <string.h>
 
 #include "classify/print/gate_text.h"
@@ -9,7 +10,7 @@ static bool has_failed(const struct gate *g, const struct gate_row *row) {
            row->verdict != GATE_IGNORED && g->options.fail_on[row->verdict];
 }
 
-/* Appends the row's measures: "stalls 1.2 → 2.4 in 1,000 hours, × 2.00; time …; users …". */
+/* Appends the row's measures: "stalls 1.20 → 2.40 in 1,000 hours, × 2.00; time …; users …". */
 static void add_measures(struct strbuf *b, const struct gate *g, const struct gate_row *row) {
     for (size_t m = 0; m < GATE_MEASURES; m++) {
         strbuf_addf(b, "%s%s ", m ? "; " : "", gate_measure_names[m]);

@@ -8,7 +8,7 @@ struct gate_page {
     struct strbuf text; /* scratch */
 };
 
-/* Writes the scratch text to the sink and empties it. */
+/* Writes the scratch text to the sink, escaped for Markdown, and empties it. */
 static void gate_markdown_put(struct gate_page *m) {
     markdown_put_text(m->out, strbuf_cstr(&m->text));
     strbuf_clear(&m->text);

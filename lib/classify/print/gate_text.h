@@ -15,9 +15,9 @@ extern const char *const gate_measure_names[GATE_MEASURES];
  * a plain count: " in the run". */
 double gate_rate(const struct gate *g, const struct gate_row *row, size_t run, size_t m);
 const char *gate_unit_text(const struct gate *g, size_t m);
-/* Returns the words before a ratio that say what the ratio compares, if the numbers are not rates:
- * users are counted, but compared relative to the exposure, or, if that is unknown, to all users.
- */
+/* Returns the words before a ratio that say what the ratio compares: users are counted, but
+ * compared relative to the exposure ("per hour "), or, if shares are compared, to all users.
+ * Returns "" for the other measures, whose numbers the ratio compares. */
 const char *gate_ratio_unit(const struct gate *g, size_t m);
 /* Returns the word for the run's verdict: "passed", "failed", "inconclusive". */
 const char *gate_outcome(const struct gate *g);

@@ -17,7 +17,8 @@ struct holder_row holder_row_of(const struct bucket *b);
 /* Returns the word for a status: "known", "unknown", "deadlock", "inferred". */
 const char *holder_status_text(enum holder_status s);
 
-/* Sums over all waits for locks; the unknown_ members count those whose holder is unknown. */
+/* Sums over all waits for locks; the unknown_ members count those whose holder is unknown, and
+ * `holders` is the number of known holders. */
 struct holder_sums {
     uint64_t ms, stalls, dumps, holders;
     uint64_t length_unknown; /* stalls of unknown length */

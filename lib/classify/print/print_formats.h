@@ -68,8 +68,9 @@ void gate_print_markdown(const struct gate *g, struct sink *out);
 /* Prints the comparison of a gate as stall-gate/1, on one line. */
 void gate_print_json(const struct gate *g, struct sink *out);
 /* Prints the comparison of a gate as a JUnit test suite for build servers: a case for each row,
- * which fails if options.fail_on has its verdict, and one for the run, which fails if the run is
- * inconclusive and options.fail_on has GATE_INCONCLUSIVE. */
+ * which fails if options.fail_on has its verdict, but is skipped if that is GATE_INCONCLUSIVE,
+ * GATE_PLATFORM or GATE_IGNORED, and one for the run, which, if the run is inconclusive, fails if
+ * options.fail_on has GATE_INCONCLUSIVE, else is skipped. */
 void gate_print_junit(const struct gate *g, struct sink *out);
 
 #endif

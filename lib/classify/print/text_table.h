@@ -35,7 +35,7 @@ void table_style(struct text_table *tb, const char *code);
 
 void table_put(struct text_table *tb, const char *s);
 void table_spaces(struct text_table *tb, size_t n);
-/* Write a text right-aligned or left-aligned in `width` columns. */
+/* Write a text right-aligned or left-aligned in `width` columns; a wider text is not cut. */
 void table_right(struct text_table *tb, const char *s, size_t width);
 void table_left(struct text_table *tb, const char *s, size_t width);
 void table_end_line(struct text_table *tb);

@@ -1,4 +1,4 @@
-/* Numbers, names and times as people read them, shared by the table and by Markdown. */
+/* Numbers, names and times as people read them, shared by the printers of several formats. */
 #ifndef STALLKIT_CLASSIFY_TRIAGE_TEXT_H
 #define STALLKIT_CLASSIFY_TRIAGE_TEXT_H
 

@@ -1,4 +1,5 @@
-/* Writes rates as a member of stall-triage/1: integers only; unknown values are absent. */
+/* Writes rates as a member of stall-triage/1: integers only; unknown rates and percentiles are
+ * absent. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -14,8 +14,8 @@ bool usage_is_known(const struct triage *t);
 void usage_print_table(const struct triage *t, const struct triage_view *v, struct sink *out);
 /* Prints the tables of the facets that v asks for in Markdown. */
 void usage_print_markdown(const struct triage *t, const struct triage_view *v, struct sink *out);
-/* Prints rates as comma-separated values: a row for all, then a row for each value of each
- * facet. */
+/* Prints rates as comma-separated values: a row for all, then a row for each value of each facet
+ * that v asks for. */
 void usage_print_csv(const struct triage *t, const struct triage_view *v, struct sink *out);
 /* Writes the member "rates" if exposure is known or v asks for facets. */
 void usage_put_json(struct jsonw *w, const struct triage *t, const struct triage_view *v,

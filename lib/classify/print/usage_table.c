@@ -107,9 +107,9 @@ static const struct column {
     const char *title;
     unsigned width; /* width in character cells, with the space before the column */
     unsigned from;  /* smallest width, in columns, of a table that shows this column */
-    bool exposure;  /* unknown without exposure */
+    bool exposure;  /* shown only if exposure is known (usage_is_known) */
     bool own; /* shown only for facets that have their own exposure, which causes and kinds lack */
-    bool launch; /* unknown unless a launch left a dump */
+    bool launch; /* shown only if a launch of any version left a dump */
     column_text *text;
 } columns[] = {
     {"share", 6, 0, .text = put_share},

@@ -23,8 +23,9 @@ struct usage_rows {
     struct usage_row *rows;
     size_t count;
 };
-/* Makes a row for each value of a facet: versions and systems in ascending order, devices by
- * their time in the foreground, causes and kinds by their stalled time. False: out of memory. */
+/* Makes a row for each value of a facet: versions and systems in ascending order, devices with most
+ * time in the foreground first, causes and kinds with most stalled time first. False: out of
+ * memory. */
 bool usage_rows_make(struct usage_rows *r, const struct triage *t, enum usage_facet f);
 void usage_rows_release(struct usage_rows *r);
 

@@ -29,8 +29,8 @@ uint64_t shown_dump_count(const struct triage *t);
 enum st shown_add_value(struct triage *t, size_t rank, enum stored_facet f, const char *text,
                         const struct stored_value *v, struct err *e) BASE_MUST_USE;
 /* Shows a dump in the bucket of a rank. The dump must have the key of that bucket. Past
- * SHOWN_BYTES, the dump is only counted as left out. ST_NONE: the key belongs to another bucket, or
- * no bucket has the rank. ST_ERR: out of memory. */
+ * SHOWN_BYTES, the dump is only counted as left out. ST_NONE: the key belongs to another bucket or
+ * is empty, or no bucket has the rank. ST_ERR: out of memory. */
 enum st shown_add_dump(struct triage *t, size_t rank, const struct dump *d,
                        const struct stall_key *key, struct err *e) BASE_MUST_USE;
 

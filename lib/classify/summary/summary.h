@@ -114,7 +114,8 @@ struct summary {
     VEC(struct summary_told) told;      /* at most SUMMARY_TOLD_MOST rows, the failing ones first */
     size_t told_more;                   /* number of further rows that are not listed */
     VEC(struct summary_bucket) buckets; /* buckets of level 1, in the order of output */
-    /* Buckets that only the baseline has; only id, title, change and marks have values. */
+    /* Buckets that only the baseline has; only id, title, change and marks have values, and cause,
+     * place and why are "". */
     VEC(struct summary_bucket) gone;
     struct summary_values causes, versions, days; /* stalled time by cause, version and day */
     /* Totals of the versions, to which a bucket's values are related as shares: ms if dumps are

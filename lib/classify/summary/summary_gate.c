@@ -18,8 +18,9 @@ static void fill_change(struct summary_maker *m, const struct gate *g, const str
     out->ratio = gate_is_compared(time) ? time->ratio : 0;
 }
 
-/* Returns the marks of a bucket. It is better if the confidence interval of the ratio of stalls or
- * of time lies wholly below 1, and neither interval lies wholly above 1. */
+/* Returns the marks of a bucket. The bucket is better if stalls and time could both be compared,
+ * the confidence interval of the ratio of one of them lies wholly below 1, and neither interval
+ * lies wholly above 1. */
 static unsigned marks_of(const struct gate_row *row) {
     const struct rates_comparison *count = &row->by[RATES_COUNT], *time = &row->by[RATES_MS];
     if (row->verdict == GATE_IGNORED) {

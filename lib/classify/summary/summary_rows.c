@@ -59,7 +59,7 @@ static void put_duration(struct rows_writer *w, struct tally_duration d) {
     put_number(w, d.at_least);
 }
 
-/* Writes a row. False: the bucket's id is not a number. */
+/* Writes a row. False: the bucket's id is not a number, or its cause is not the word of a cause. */
 static bool put_row(struct rows_writer *w, const struct summary_bucket *b) {
     uint64_t id;
     enum rule_cause cause;

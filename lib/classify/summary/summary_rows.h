@@ -11,8 +11,8 @@
 enum {
     SUMMARY_ROWS_MAX = 1 << 26, /* maximum number of bytes of rows; more are neither written nor
                                    read */
-    /* Maximum number of bytes of all texts of the rows, where a text counts each time that a row
-     * refers to it; rows with more are refused. */
+    /* Maximum number of bytes of all texts, with their NULs, that the rows, the totals and the gone
+     * buckets refer to, where a text counts each time; rows with more are refused. */
     SUMMARY_TEXTS_MAX = 1 << 28
 };
 
@@ -23,8 +23,8 @@ struct summary_gone {
 };
 
 /* Appends the rows of all buckets after the first `first` ones to `out`, with the totals of s as
- * words, and the gone buckets. The summary must have no comparison, and be ranked by time. ST_NONE:
- * a bucket has no row because its id is not a number, or out has more than SUMMARY_ROWS_MAX bytes;
+ * words, and the gone buckets. ST_NONE: the summary has a comparison, or is ranked by stalls; a
+ * bucket has no row because its id is not a number; or out has more than SUMMARY_ROWS_MAX bytes.
  * out is then unusable. ST_ERR: out of memory. */
 enum st summary_write_rows(const struct summary *s, size_t first, const struct summary_gone *gone,
                            struct strbuf *out, struct err *e) BASE_MUST_USE;
@@ -35,9 +35,10 @@ size_t summary_rows_first(const void *bytes, size_t len);
  * come from anywhere. False also if they are damaged, or if memory ran out. */
 bool summary_rows_fit(const struct triage *t, const void *bytes, size_t len);
 /* Adds the rows to a summary that has only the first buckets, replaces its totals, and passes the
- * gone buckets to visit. All texts borrow from the bytes, which may come from anywhere. ST_ERR: the
- * bytes are damaged (ERR_FORMAT), s has other first buckets, visit failed, or out of memory; the
- * first two never happen if summary_rows_first returned the number of buckets of s. */
+ * gone buckets to visit. All texts but the buckets' ids, which s owns, borrow from the bytes, which
+ * may come from anywhere. ST_ERR: the bytes are damaged, or s has another number of first buckets
+ * (both ERR_FORMAT), visit failed, or out of memory; the first two never happen if
+ * summary_rows_first returned the number of buckets of s. */
 enum st summary_read_rows(struct summary *s, const void *bytes, size_t len, gone_visit visit,
                           void *ctx, struct err *e) BASE_MUST_USE;
 

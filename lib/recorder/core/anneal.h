@@ -21,11 +21,11 @@ struct rec_anneal {
 
 /* Starts with interval 1 and no remembered stack. functions[cap] stays the caller's. */
 void rec_anneal_init(struct rec_anneal *anneal, uint64_t *functions, uint32_t cap);
-/* Forgets the remembered stack and sets the interval to 1. Called when there is no stall, or a
- * stall of another kind. */
+/* Forgets the remembered stack and sets the interval to 1. Callers use it while the track has no
+ * open stall. */
 void rec_anneal_reset(struct rec_anneal *anneal);
 /* Has the stack the same functions, frame by frame, as the remembered one? NULL stands for a stack
- * that could not be taken, and equals NULL. */
+ * that could not be taken, and equals NULL. False if no stack is remembered. */
 bool rec_anneal_same(const struct rec_anneal *anneal, const struct rec_stack *stack);
 /* Remembers the stack of a new dump and sets the interval to 1. */
 void rec_anneal_remember(struct rec_anneal *anneal, const struct rec_stack *stack);

@@ -2,9 +2,9 @@
  * to the loop once it is.
  *
  * While the loop is in doubt, the edges of all waits decide when to sample, and the samples go into
- * the history. A stall that was open when doubt began stays unchanged. Once the loop is known, the
- * core gets its past idle times: the stretches between them are judged from the history, and the
- * open stall gets its right end. */
+ * the history. A stall of the loop, except a launch, that was open when doubt began stays
+ * unchanged. Once the loop is known, the core gets its past idle times: the stretches between them
+ * are judged from the history, and the open stall gets its right end, unless it is taken back. */
 #include <string.h>
 
 #include "core/core_private.h"
@@ -17,8 +17,9 @@ const char *const rec_rest_names[REC_REST_UNCLEAR + 1] = {
 
 /* ---- doubt ---- */
 
-/* Starts the counts at zero for a program that replaces another one at begin_ns. The replacement
- * also ends a stall. If a wait raised doubt before this call, it was a wait of the new program. */
+/* Keeps the counts of watched time in core.before, and starts them at zero for a program that
+ * replaces another one at begin_ns. The replacement also ends the loop's busy stretch and its
+ * stall, but no launch: at begin_ns, or, if the loop is in doubt already, at the start of doubt. */
 static void replace_program(struct rec_core *core, uint64_t begin_ns) {
     const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
     if (loop->running && !core->launch) {
@@ -99,7 +100,8 @@ void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from
     core->doubt = false;
     core->past = true;
     core->past_ns = at_ns;
-    /* The samples of these rests are in the history, and are counted again from there. */
+    /* The rests counted in new_input_ns and new_unclear_ns are in the history, and are counted
+     * again from there. */
     core->input_ns -= core->new_input_ns;
     core->unwatched_ns[REC_UNWATCHED_UNCLEAR] -= core->new_unclear_ns;
     core->new_input_ns = core->new_unclear_ns = 0;

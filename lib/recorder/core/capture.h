@@ -40,9 +40,10 @@ struct rec_stack {
     bool truncated;  /* there are more frames than cap, or more than the copy of the stack holds */
     bool incomplete; /* frames[count - 1] is not the thread's outermost frame, because the stack is
                         truncated or no unwind rule led further */
-    bool idle;       /* the stack is the loop's own wait, which never counts as a stall */
+    bool idle;       /* the stack is the loop's own wait, which never counts as a stall of the loop
+                        or of a ping */
     enum rec_rest rest; /* the kind of rest that the stack shows; unless it is REC_REST_NONE, the
-                           sample never counts as a stall */
+                           stack never counts as a stall of the loop or of a ping */
     uint32_t pause_ns;  /* time in ns for which the thread was held up while the sample was taken */
 };
 

@@ -1,7 +1,7 @@
 /* The context that the app sets while it runs: key/value slots, and whether it is in the
  * foreground. The app's threads write; the monitor reads at a detection, when the writer may be the
- * thread that stalls, so it takes no lock: each slot is a sequence lock whose reader gives up after
- * a few tries. No OS header, no allocation. */
+ * thread that stalls, so the monitor takes no lock: each slot is a sequence lock whose reader gives
+ * up after 64 attempts. No OS header, no allocation. */
 #ifndef STALLREC_CONTEXT_H
 #define STALLREC_CONTEXT_H
 
@@ -17,7 +17,9 @@ enum { REC_CONTEXT_WORDS = (STALLREC_CONTEXT_KEY + STALLREC_CONTEXT_VALUE) / 4 }
  * read during a write is no data race. */
 struct rec_context_slot {
     atomic_uint sequence;
-    atomic_uint words[REC_CONTEXT_WORDS]; /* a struct rec_context_pair; first word 0: free */
+    /* The bytes of a struct rec_context_pair, whose key is "" if the slot is free; in
+     * rec_context.app, those of a struct rec_app_state. */
+    atomic_uint words[REC_CONTEXT_WORDS];
 };
 
 /* All slots of the recorder; a zeroed struct has no keys and an unknown state. */

@@ -24,8 +24,9 @@ struct rec_core *rec_core_init(void *memory, const struct stallrec_config *confi
 /* ---- time ---- */
 
 /* Notes a gap if the monitor returns much later than rec_core_step asked for, by more than 1 s and
- * 4 times the wait: the process did not run meanwhile (SIGSTOP, a debugger, a suspended app). The
- * gap counts for no stall, and samples from before it are no evidence about later stalls. */
+ * more than 4 times the wait: the process did not run meanwhile (SIGSTOP, a debugger, a suspended
+ * app). The lateness is counted from the start of the busy stretch if that is later. The gap counts
+ * for no stall, and samples from before it are no evidence about later stalls. */
 void rec_core_observe_time(struct rec_core *core, uint64_t t) {
     if (core->told_ns == REC_NEVER || t <= core->told_ns) {
         return;
@@ -87,8 +88,8 @@ void rec_core_end_stretch(struct rec_core *core, uint64_t t, bool ended) {
     }
 }
 
-/* Ends the launch at t, where the loop first waits or the app marks the launch as done, and counts
- * it. */
+/* Ends the launch at t, where the loop first waits, a sample first shows a rest, or the app marks
+ * the launch as done, and counts it. */
 void rec_core_end_launch(struct rec_core *core, uint64_t t) {
     uint64_t age_ms = rec_track_age(&core->tracks[REC_TRACK_LOOP], t) / REC_NS_PER_MS;
     rec_core_end_stretch(core, t, true);
@@ -140,7 +141,8 @@ void rec_core_loop_event(struct rec_core *core, enum rec_loop_event event, uint6
             core->activity = STALLREC_ACTIVITY_AFTER_WAITING;
         }
         if (core->attributing && at_ns >= core->hold_ns) {
-            /* stretches before hold_ns are final, so that their samples are no longer needed */
+            /* from hold_ns on the stretches before at_ns are final, so that their samples are no
+             * longer needed */
             rec_history_clear(&core->history);
         }
         rec_core_begin_stretch(core, at_ns);
@@ -265,8 +267,10 @@ void rec_core_tick(struct rec_core *core, uint64_t at_ns) {
     }
 }
 
-/* Returns the address in the function whose call is the thread's wait: of the innermost frame that
- * is not in the library that makes the system call. */
+/* Returns the address in the function whose call is the thread's wait: that of the innermost frame
+ * that is not in the image of frame 0, the library that makes the system call. If there is no such
+ * frame, or no image holds frame 0, returns the address of frame 1; 0 if the stack has only one
+ * frame. */
 static uint64_t waiting_function(const struct rec_core *core, const struct rec_stack *stack) {
     const struct rec_capture *capture = &core->capture;
     struct rec_image inner, image;

@@ -83,9 +83,9 @@ enum rec_past {
  * rec_core_attribute are then those of all waits that may be the loop's, and only decide when the
  * thread is sampled. begin_ns: start of the time that rec_core_watched covers: the process's start
  * for the first thread of a preloaded program, else the time at which the watching began. A
- * begin_ns that is later than that of the first call is the time at which another program replaced
- * the one that ran: the time of the new program is counted separately, and the watched time of the
- * program before is kept. */
+ * begin_ns that is later than those of all calls before is the time at which another program
+ * replaced the one that ran: the time of the new program is counted separately, and the watched
+ * time of the program before is kept. */
 void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns);
 /* Reports, at at_ns, that the loop is known since from_ns. The caller then calls
  * rec_core_past_idle, in order, for each time since from_ns in which the loop was idle, and then
@@ -98,7 +98,8 @@ void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from
                         uint64_t at_ns);
 void rec_core_past_idle(struct rec_core *core, uint64_t begin_ns, uint64_t end_ns);
 /* Reports, as rec_core_past_idle, a time in which it is not known whether the loop was idle or in a
- * turn. No stall lies in it, and it counts as unwatched (REC_UNWATCHED_NO_LOOP). */
+ * turn. No stall lies in it, and it counts as unwatched (REC_UNWATCHED_NO_LOOP). No effect while a
+ * launch continues. */
 void rec_core_past_unknown(struct rec_core *core, uint64_t begin_ns, uint64_t end_ns);
 /* Ends the attribution. Dumps are not written before hold_until_ns, since the loop may be judged
  * anew, unless the memory for dumps is used up or the core has finished. */
@@ -146,7 +147,7 @@ enum rec_launch_mark {
     REC_LAUNCH_PREWARMED, /* the process was started ahead of any user, so that its time counts for
                              no launch yet */
     REC_LAUNCH_ACTIVE,    /* the user came to a prewarmed process, whose launch begins now */
-    REC_LAUNCH_DONE, /* the launch is over; without this mark, the loop's first idle wait ends it */
+    REC_LAUNCH_DONE,  /* the launch is over, unless the loop's first idle wait ended it before */
     REC_LAUNCH_START, /* the presumed start: as REC_LAUNCH_BEGIN, but a later BEGIN or PREWARMED
                          replaces it */
     REC_LAUNCH_IDLE   /* the loop's first idle wait, whose edge may have been missed */
@@ -174,8 +175,8 @@ uint64_t rec_core_step(struct rec_core *core, uint64_t now_ns);
  * so that a step that is late by this is no gap. rec_loop_wait calls it. */
 void rec_core_wait_begin(struct rec_core *core, uint64_t now_ns);
 
-/* Is a stall of the loop open? While one is, the end of the busy stretch wakes the monitor
- * (loop.h). */
+/* Is a stall of the loop open, and is the loop known? While both are true, the end of the busy
+ * stretch wakes the monitor (loop.h). */
 bool rec_core_stalled(const struct rec_core *core);
 /* Returns the open dump of a stall that is still open, that of the loop first; NULL if there is
  * none. */
@@ -192,8 +193,9 @@ void rec_core_finish(struct rec_core *core, uint64_t now_ns);
 /* Is it time to encode and write closed dumps? False if there is none. True if the core has
  * finished or the memory for dumps is used up. Otherwise false while the oldest closed dump may
  * still be taken back or is postponed (rec_core_attributed, rec_core_postpone); then true if that
- * dump waits longer than its deadline, or if the loop is idle or its thread rests while the process
- * uses less than 40 % of one processor (cpu_permille; -1 = not known, which counts as less). */
+ * dump has waited for config.write_deadline_ms, or if the loop is idle or its thread rests while
+ * the process uses less than 40 % of one processor (cpu_permille; -1 = not known, which counts as
+ * less). */
 bool rec_core_write_due(const struct rec_core *core, uint64_t now_ns, int32_t cpu_permille);
 /* Returns the time at which rec_core_write_due becomes true at the latest, unless the oldest closed
  * dump may still be taken back then; REC_NEVER if no dump waits. */
@@ -220,7 +222,7 @@ struct rec_keeper {
     /* The dump's times and counts changed: called at most twice in sample_ms, and, with `closed`,
      * when the dump is closed and waits to be written, and again when its stall ends. */
     void (*grow)(void *ctx, uint32_t slot, const struct rec_dump *dump, bool closed);
-    void (*drop)(void *ctx, uint32_t slot); /* the dump was released */
+    void (*drop)(void *ctx, uint32_t slot); /* the dump was released, or was taken back */
     /* Called when a stall that was reported to the app turns out to be no stall. ended: its end was
      * reported, too, and was_ms is the stall's length; else was_ms is the age up to which closed
      * dumps cover the stall, 0 = none is closed. */
@@ -233,23 +235,26 @@ void rec_core_keep(struct rec_core *core, const struct rec_keeper *keeper);
 struct rec_totals {
     uint64_t samples, unavailable; /* samples: number of stacks that were to be taken; unavailable:
                                       number of those that could not be taken */
-    uint64_t detections;           /* all detections, those that made no dump included */
+    uint64_t detections;           /* detections that began a dump, lost one (lost) or were
+                                      suppressed */
     uint64_t stalls;               /* number of stalls begun, without those taken back */
     uint64_t stalled_ms;           /* the sum of the durations of ended stalls */
     uint64_t dumps;                /* number of dumps begun, without those taken back */
     uint64_t suppressed;           /* detections that had the last dump's stack and made no dump */
     uint64_t suppressed_alone;     /* suppressed detections whose stall has no open dump */
     uint64_t vetoed; /* number of detections that were dropped because the stack was the loop's own
-                        wait */
+                        wait or a rest; they are not part of `detections` */
     uint64_t gaps, gap_ms; /* number of gaps in which the process did not run; their time in all */
-    uint64_t gap_stalls;   /* number of stretches that exceed the threshold only because of a gap */
+    uint64_t gap_stalls;   /* number of stretches that reach the threshold only because of a gap */
     uint64_t lost;         /* number of dumps that were lost because no memory was free */
     uint64_t severe;       /* ended stalls of severe_ms or more */
     uint64_t low_rates;    /* seconds in which a busy loop left time for too few frames */
-    uint64_t launches, launches_ms;   /* ended launches; their time in all */
+    uint64_t launches, launches_ms;   /* ended launches of processes that were not prewarmed; their
+                                         time in all */
     uint64_t prewarmed, prewarmed_ms; /* ended launches of prewarmed processes; their time in all */
     uint64_t spans, spans_unwatched;  /* spans: number of actions begun; spans_unwatched: number of
-                                         those that were not watched, or were late without a dump */
+                                         those that were not watched, or that ended late while
+                                         another late action was examined */
     uint32_t threads_left_out; /* the largest number of threads that a dump left out for lack of
                                   room (config.max_threads) */
 };
@@ -262,7 +267,7 @@ enum rec_note_kind {
     REC_NOTE_DUMP,  /* a dump was captured */
     REC_NOTE_SAME,  /* a detection had the last dump's stack; dump NULL = the stall has no open dump
                      */
-    REC_NOTE_VETO,  /* a detection's stack was the loop's own wait */
+    REC_NOTE_VETO,  /* a detection's stack was the loop's own wait or a rest */
     REC_NOTE_LOST,  /* a dump was lost for lack of memory */
     REC_NOTE_END,   /* a stall ended; value = its duration in ms */
     REC_NOTE_GAP,   /* the process did not run for value ms */

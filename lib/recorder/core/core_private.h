@@ -33,7 +33,8 @@ struct rec_record {
     uint64_t closed_ns;
     uint64_t grown_ns; /* time to which the open dump's times are up to date; 0 = none yet */
     uint64_t cpu_ns;   /* time to which the open dump's CPU use is up to date; 0 = none yet */
-    uint64_t order;    /* position in the order of closing; the oldest dump is written first */
+    uint64_t order;    /* position in the order of closing; a postponed dump becomes the last; the
+                          first one is written first */
     bool threads;      /* the capture of the other threads was requested */
     bool about_work;   /* the dump is about any thread's use of the processor: a CPU stall or a slow
                           action */
@@ -52,8 +53,9 @@ struct rec_open_stall {
     /* Age of the stall at which the last closed dump's span ends, 0 = none is closed. */
     uint64_t told_ms;
     uint32_t quiet; /* checks that remain before an unchanged stack is a detection again */
-    uint32_t pause, last_pause; /* checks from one dump to the next, now and before; 0 = there are
-                                   only few dumps yet */
+    uint32_t pause, last_pause; /* pause: least number of checks from the last dump to the next;
+                                   last_pause: the value of `pause` before; 0 = dumps are not spread
+                                   out yet */
     uint32_t pausing; /* checks that remain before even a changed stack is a detection again */
     struct rec_record *record; /* the open dump, or NULL */
     const char *kind, *detector;
@@ -137,7 +139,8 @@ struct rec_core {
     struct rec_span spans[REC_SPANS];
     /* attribution.c */
     struct rec_history history;
-    bool attributing; /* the loop is being found while it runs */
+    bool attributing; /* the loop is found while it runs: rec_core_doubt or rec_core_attribute was
+                         called */
     bool doubt,
         /* doubt: the loop is not known; past: the events that the core gets lie in the past. */
         past;
@@ -147,13 +150,13 @@ struct rec_core {
                                ended; 0 = the thread waits */
     uint64_t hold_ns;       /* no dump is written before this time */
     uint64_t begin_ns;      /* start of the program's time that rec_core_watched covers */
-    uint64_t program_ns; /* begin_ns of the first rec_core_doubt, or of the one that reported that
-                            another program had replaced the first */
+    uint64_t program_ns; /* begin_ns of the first rec_core_doubt, or of the latest one that reported
+                            that another program had replaced the one before */
     struct rec_watched before; /* the times of the programs that were replaced */
     uint64_t loop_ns;          /* time of the loop's first edge; 0 = there was none yet */
     uint64_t unwatched_ns[REC_UNWATCHED_REASONS];
 
-    uint64_t rest_ns;  /* time of the last sample of the loop's track that showed a rest */
+    uint64_t rest_ns; /* time of the loop's last sample with a stack, if it showed a rest; else 0 */
     uint64_t input_ns; /* time in which the loop's thread waited for input, as samples showed */
     /* The parts of input_ns and unwatched_ns[REC_UNWATCHED_UNCLEAR] since the loop's last edge. */
     uint64_t new_input_ns, new_unclear_ns;
@@ -172,9 +175,9 @@ struct rec_core {
     uint64_t told_ns;
     uint64_t stepped_ns; /* time at which the monitor began to wait for told_ns */
     uint64_t edge_ns;    /* time of the loop's last edge */
-    uint64_t asked_ns; /* time of the last call of still_busy; REC_NEVER = none since the last edge
-                          or sample */
-    bool gone;         /* the call of still_busy at asked_ns returned that the stretch is over */
+    uint64_t asked_ns; /* time at which rec_stretch_over last set `gone`; REC_NEVER = not since the
+                          last edge or sample */
+    bool gone;         /* the stretch was over at asked_ns (rec_stretch_over) */
     uint32_t activity;
     uint64_t activity_ns;
     bool finished;
@@ -232,8 +235,9 @@ static inline enum rec_rest rec_core_last_rest(const struct rec_core *core) {
 /* Counts the time from begin to end, in which the thread rested as its stack shows. */
 void rec_core_count_rest(struct rec_core *core, const struct rec_stack *stack, uint64_t begin,
                          uint64_t end);
-/* Notes a gap if t is after the time by which rec_core_step asked to be called again, by more than
- * 1 s and 4 times the wait, because the process did not run in between. */
+/* Notes a gap if t is after the time by which rec_core_step asked to be called again, and after the
+ * start of the busy stretch, by more than 1 s and more than 4 times the wait, because the process
+ * did not run in between. */
 void rec_core_observe_time(struct rec_core *core, uint64_t t);
 /* Notes that the event at t wakes a parked monitor, whose lateness is measured from t on. */
 void rec_core_unpark(struct rec_core *core, uint64_t t);
@@ -256,8 +260,10 @@ void rec_detect_late(struct rec_core *core, uint64_t t);
 /* Signals the semaphore at t, as a notification or an edge does: the count of its timeouts
  * restarts. */
 void rec_detect_signal(struct rec_core *core, uint64_t t);
-/* Removes the time between `from` and `to`, in which the process did not run, from all tracks and
- * due times. */
+/* Removes the time between `from` and `to`, in which the process did not run, from the tracks and
+ * actions that run, and postpones the next checks, except the loop's with STALLREC_CHECK_PERIODIC;
+ * the post of the next ping is not postponed. The windows of CPU use and of the frame rate begin
+ * again. */
 void rec_detect_gap(struct rec_core *core, uint64_t from, uint64_t to);
 /* Runs the checks that are due at now. */
 void rec_detect_due(struct rec_core *core, uint64_t now);
@@ -270,8 +276,8 @@ void rec_detect_end(struct rec_core *core, struct rec_track *track, uint64_t t, 
 bool rec_detect_ping_waits(const struct rec_core *core, uint64_t number);
 /* Ends the ping: the posted task has run at at_ns. */
 void rec_detect_ping_done(struct rec_core *core, uint64_t at_ns);
-/* Implement rec_core_span_begin and rec_core_span_end; called only if a detector wants the
- * event. */
+/* Implement rec_core_span_begin and rec_core_span_end. rec_detect_span_begin is called only if the
+ * detector is on. */
 bool rec_detect_span_begin(struct rec_core *core, uint64_t id, const char *name, uint32_t limit_ms,
                            uint64_t at_ns);
 void rec_detect_span_end(struct rec_core *core, uint64_t id, uint64_t at_ns);
@@ -292,7 +298,8 @@ struct rec_detection {
 };
 
 /* Handles a detector's finding that the track stalls, and takes a sample for it if one is needed.
- * False: there is no stall, since the stretch is over or the stack is the loop's own wait. */
+ * False: there is no stall, since the stretch is over or the stack is the loop's own wait or a
+ * rest. */
 bool rec_stall_detect(struct rec_core *core, struct rec_track *track,
                       const struct rec_detection *detection, uint64_t now);
 /* Does the same as rec_stall_detect with the samples in the ring alone, for a stretch that is
@@ -313,12 +320,12 @@ void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, b
 
 /* ---- stall_revise.c ---- */
 
-/* Corrects the end of the track's stall to t, earlier than was thought: drops the dumps that were
- * captured after t. A stall that had not reached its threshold at t is taken back whole; any other
- * stall still needs rec_stall_end. */
+/* Corrects the end of the track's stall to t, earlier than was thought: drops the dumps, except the
+ * first, that were captured after t. A stall that had not reached its threshold at t is taken back
+ * whole; any other stall still needs rec_stall_end. */
 void rec_stall_shorten(struct rec_core *core, struct rec_track *track, uint64_t t);
-/* Takes back the loop's stalls, launches excepted, that began at from_ns or later and whose dumps
- * are not written yet. */
+/* Takes back the loop's open stall, unless it is a launch, if it began at from_ns or later, and the
+ * ended hangs, those of pings included, that began then and whose dumps are not written yet. */
 void rec_stall_forget(struct rec_core *core, uint64_t from_ns);
 
 /* ---- record.c ---- */
@@ -352,8 +359,8 @@ void rec_sampler_step(struct rec_core *core, uint64_t now);
 /* Returns the sample that was taken at now; NULL: none was, it has no stack, or it belongs to no
  * busy stretch of a known loop. */
 const struct rec_stack *rec_sampler_taken(const struct rec_core *core, uint64_t now);
-/* Makes sure that a detection has a stack: takes a sample if the newest one is older than
- * sample_ms, unless the stretch is over. */
+/* Gets a stack for a detection: takes a sample if the ring is empty or its newest sample is
+ * sample_ms old or older, unless this step's sample already showed that the stretch is over. */
 void rec_sampler_refresh(struct rec_core *core, uint64_t now);
 /* Has the loop had an edge after the last one that the core got? All detections of one step use the
  * same answer, so that a trace needs one word for it. False in a launch, which has no edge yet. */
@@ -389,8 +396,8 @@ void rec_queue_close(struct rec_core *core, struct rec_record *record, uint64_t 
 /* ---- observers.c ---- */
 
 void rec_observers_note(const struct rec_core *core, const struct rec_note *note);
-/* Report to the keeper that a dump was captured, that it changed, that it was released, and that a
- * stall was taken back. */
+/* Report to the keeper that a dump was captured, that it changed, that it was released or taken
+ * back, and that a stall was taken back. */
 void rec_observers_kept(const struct rec_core *core, const struct rec_record *record);
 void rec_observers_grown(const struct rec_core *core, const struct rec_record *record);
 void rec_observers_dropped(const struct rec_core *core, const struct rec_record *record);

@@ -69,7 +69,7 @@ void rec_detect_late(struct rec_core *core, uint64_t t) {
 }
 
 /* Does a timeout count in the loop's current activity? Of a loop without activities only busy and
- * idle are known, and a timeout counts when it is busy. */
+ * idle are known, and a timeout counts while such a loop is busy. */
 static bool semaphore_waits(const struct rec_core *core) {
     return rec_detects(core, STALLREC_DETECT_SEMAPHORE) && core->tracks[REC_TRACK_LOOP].running &&
            !core->launch && !core->doubt &&
@@ -82,8 +82,8 @@ void rec_detect_signal(struct rec_core *core, uint64_t t) {
     core->semaphore = (struct rec_semaphore){.next_ns = t + rec_ms(core->config.sem_ms)};
 }
 
-/* Handles a timeout of the wait; the next wait begins. Every sem_count-th timeout in a row is a
- * detection and restarts the count. */
+/* Handles a timeout of the wait; the next wait begins. Every sem_count-th timeout in a row restarts
+ * the count, and is a detection unless `skip` says that it is to be skipped. */
 static void semaphore_timeout(struct rec_core *core, uint64_t now) {
     struct rec_semaphore *semaphore = &core->semaphore;
     struct rec_track *loop = track_of(core, REC_TRACK_LOOP);
@@ -115,7 +115,9 @@ static uint64_t overlap(uint64_t since, uint64_t from, uint64_t to) {
     return to > from ? to - from : 0;
 }
 
-/* Subtracts the time of a hang (of the loop or of a ping) that ends at t from the other tracks. */
+/* Makes the time of a hang (of the loop or of a ping) that ends at t count nowhere else: restarts
+ * the other of these two tracks at t, postpones the limits of actions by it, and restarts the
+ * measuring of CPU use. */
 static void hang_over(struct rec_core *core, const struct rec_track *track, uint64_t t) {
     struct rec_track *loop = track_of(core, REC_TRACK_LOOP), *ping = track_of(core, REC_TRACK_PING);
     if (track == loop && ping->running) {
@@ -372,7 +374,7 @@ static void cpu_check(struct rec_core *core, uint64_t now) {
         track->running = false;
     }
     rec_stall_checked(core, track, found, now);
-    /* The next check is a full check_ms after this reading, even if this one was late. */
+    /* The next check is at least check_ms after this reading, even if this check was late. */
     track->next_check_ns = rec_max(track->next_check_ns, now + rec_ms(core->config.check_ms));
 }
 

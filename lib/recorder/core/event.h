@@ -32,8 +32,8 @@ struct rec_event {
     uint32_t limit_ms;
     uint64_t at_ns; /* time of the event, not before any earlier event's */
     uint64_t value;
-    uint64_t mark_ns; /* the time that enum rec_event_kind describes; for BUSY and ATTRIBUTED not
-                         before at_ns, for others not after it */
+    uint64_t mark_ns; /* the time that enum rec_event_kind describes; for BUSY not before at_ns, for
+                         ATTRIBUTED any time, for others not after at_ns */
     char name[REC_NAME_MAX];
 };
 

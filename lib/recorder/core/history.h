@@ -28,7 +28,7 @@ struct rec_history {
 /* Adds a sample that was taken at at_ns, which must not be before an earlier sample. */
 void rec_history_add(struct rec_history *history, const struct rec_stack *stack, uint64_t at_ns);
 /* Extends the newest stack to until_ns, as if it had been sampled every interval_ns; no effect if
- * the history is empty. */
+ * the history is empty, until_ns is not after the newest sample, or interval_ns is 0. */
 void rec_history_extend(struct rec_history *history, uint64_t until_ns, uint64_t interval_ns);
 /* Fills an empty ring with the samples taken from from_ns to to_ns, oldest first, except those of
  * a thread that rests. If there are more than the ring holds, each stack gets a share of the ring
@@ -37,8 +37,8 @@ void rec_history_recall(const struct rec_history *history, uint64_t from_ns, uin
                         struct rec_ring *ring);
 /* Returns the stack of the earliest rest that samples show after from_ns and before to_ns, valid
  * until the next sample is added; NULL: there is none; this is always so if to_ns is not after
- * from_ns. last: rests with a greater enum rec_rest are skipped. *begin_ns and *end_ns become the
- * times of its first and its last sample in between. */
+ * from_ns. last: rests with a greater enum rec_rest are skipped. *begin_ns becomes the time of the
+ * rest's first sample, but at least from_ns, *end_ns that of its last sample, but at most to_ns. */
 const struct rec_stack *rec_history_rest(const struct rec_history *history, enum rec_rest last,
                                          uint64_t from_ns, uint64_t to_ns, uint64_t *begin_ns,
                                          uint64_t *end_ns);

@@ -43,7 +43,8 @@ static const char *const restarts[] = {"idle", "activity", NULL};
 static const struct field {
     const char *name;
     size_t offset;
-    uint32_t needs; /* a set of detectors: the field has a meaning if one of them is on */
+    uint32_t needs; /* a set of detectors: the field has a meaning if one of them is on, with the
+                       exceptions in has_meaning */
     const char *const *words;
 } fields[] = {
     {"detectors", AT(detectors), ANY, NULL},
@@ -94,13 +95,13 @@ struct preset {
                                        of our own */
 };
 
-/* Values of detectors that some presets leave off, but that the app can switch on. sem_ms and
- * sem_count are those of QiLagMonitor, the others are our own. */
+/* Values, the same in all presets, of detectors that some presets leave off, but that the app can
+ * switch on. sem_ms and sem_count are those of QiLagMonitor, the others are our own. */
 #define OTHER_DETECTORS                                                                            \
     .sem_ms = 88, .sem_count = 3, .ping_every_ms = 1000, .frame_hz = 60, .frame_percent = 50,      \
     .launch_ms = 2000, .span_ms = 2000
 
-/* The values that all presets share. */
+/* The periods of checks and samples, which are the same in all presets. */
 #define SHARED .check_ms = 1000, .sample_ms = 50
 
 /* Our own limits, for presets whose source has no limits for users, quotas and disks. */

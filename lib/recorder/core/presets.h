@@ -44,7 +44,7 @@ struct rec_preset_value {
 
 /* Returns the name of the i-th preset; NULL after the last. */
 const char *rec_preset_name(size_t i);
-/* Returns one line about the system that the i-th preset imitates. */
+/* Returns a few words about the system that the i-th preset imitates; NULL after the last. */
 const char *rec_preset_title(size_t i);
 /* Sets *out to the k-th value of the i-th preset that has an effect; values of detectors that are
  * off are left out. False after the last. */

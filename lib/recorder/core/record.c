@@ -185,8 +185,8 @@ static bool is_kept(const struct rec_record *record, const char *text) {
     return text >= record->code_text && text < record->code_text + record->code_text_len;
 }
 
-/* Gets the names of the addresses that were added since the last call from the capture, keeps them
- * in the record, and drops addresses without a name. */
+/* Gets the names of all addresses in dump.names from the capture, copies those that are not in the
+ * record yet into it, and drops addresses without a name. */
 static void fill_names(struct rec_core *core, struct rec_record *record) {
     struct rec_dump *dump = &record->dump;
     uint32_t left = 0;

@@ -33,7 +33,8 @@ struct rec_loop_state {
 /* Identity and times of a stall. Ages and durations are without gaps. */
 struct rec_stall {
     uint8_t id[REC_UUID_SIZE];
-    uint64_t since_ns; /* time in ns at which the busy stretch began */
+    uint64_t since_ns; /* time in ns at which the stall's track began: the busy stretch, ping,
+                          action or CPU use */
     uint32_t seq;      /* this dump's number in its stall, from 1 */
     uint32_t activity; /* activity of the loop: enum stallrec_activity */
     uint64_t threshold_ms;
@@ -54,7 +55,8 @@ struct rec_stall {
     uint64_t number;           /* the stall's number in this process, from 1 */
     bool prewarmed;            /* the stall is a launch that the system began before the user did */
     char action[REC_NAME_MAX]; /* name of a slow action; "" for other stalls */
-    int64_t top_thread; /* id of the thread that used most of the processor; -1 = not known */
+    int64_t top_thread; /* id of the thread that used most of the processor, of a CPU stall; -1 =
+                           not known, or another stall */
     char top_thread_name[REC_NAME_MAX];
     char mode[REC_NAME_MAX]; /* mode in which the loop runs; "" = not known */
     uint32_t state_count;
@@ -65,7 +67,8 @@ struct rec_meter {
     uint32_t samples,
         unavailable; /* number of samples in the ring; number of those without a stack */
     uint32_t pause_p50_us, pause_max_us;
-    uint64_t monitor_cpu_us; /* CPU time of the monitor from the stall's start to the dump */
+    uint64_t monitor_cpu_us; /* CPU time of the monitor from the stall's start to the dump's close;
+                                0 also if it is not known */
 };
 
 struct rec_dump {

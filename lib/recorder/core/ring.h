@@ -38,7 +38,7 @@ const struct rec_slot *rec_ring_newest(const struct rec_ring *ring);
  * frames are left out, and the copy is marked as truncated and incomplete. */
 void rec_stack_copy(struct rec_stack *to, const struct rec_stack *from);
 /* Returns the identity of frame i's function: its start, or, where that is not known, the frame's
- * address. */
+ * address. stack->starts must not be NULL. */
 uint64_t rec_stack_function(const struct rec_stack *stack, uint32_t i);
 
 #endif

@@ -86,8 +86,8 @@ static void stall_close_dump(struct rec_core *core, struct rec_track *track, uin
     rec_queue_close(core, record, t);
 }
 
-/* Writes the stall's duration as known now, its gaps, and whether it has ended into those of its
- * dumps that wait to be written. */
+/* Writes the stall's duration as known now, its gaps, whether it has ended, and whether a sample
+ * showed its begin or end into those of its dumps that wait to be written. */
 static void stall_tell_waiting_dumps(struct rec_core *core, const struct rec_track *track,
                                      uint64_t age_ms, bool ended) {
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
@@ -293,8 +293,8 @@ bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
         core->totals.detections++;
         stall_begin_dump(core, track, detection, now, &heaviest);
     }
-    if (first) { /* the observers learn of a stall only once its dump survives the death of the
-                    process */
+    if (first) { /* stall_begin is called after the keeper has the dump, so that the dump of a stall
+                    that was reported can outlive the process */
         stall_tell(core, track, core->config.callbacks.stall_begin,
                    rec_track_age(track, now) / REC_NS_PER_MS);
     }
@@ -357,8 +357,8 @@ void rec_stall_grow(struct rec_core *core, uint64_t now) {
     }
 }
 
-/* Counts a stall that passed the threshold only because of a gap, in which the process did not
- * run. */
+/* Counts a stretch without a stall that reaches the threshold only because of a gap, in which the
+ * process did not run. */
 static void stall_count_gap(struct rec_core *core, const struct rec_track *track, uint64_t age) {
     uint64_t threshold = rec_ms(core->config.threshold_ms);
     if (track == &core->tracks[REC_TRACK_LOOP] && !core->launch &&
@@ -380,8 +380,8 @@ void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, b
         stall_count_gap(core, track, age);
         return;
     }
-    /* The stall may have ended between its last sample and a detection, but not before that
-     * sample. */
+    /* The stretch may have ended just before the detection of the last dump; the stall's length is
+     * then the age of that dump. */
     uint64_t age_ms = rec_max(age / REC_NS_PER_MS, rec_stall_known_ms(track));
     stall_close_dump(core, track, t, age_ms, ended);
     stall_tell_waiting_dumps(core, track, age_ms, ended);

@@ -20,8 +20,8 @@
 enum { MODES = 8, MODE_TEXT = 64 };
 
 /* State of the attached run loop. The recorder is one per process, and so is its run loop. The
- * watched thread owns the state; cfrunloop_post reads a part of it that changes only while nobody
- * posts. */
+ * watched thread owns the state; cfrunloop_post, on the monitor thread, only writes `asked`, and
+ * reads source and run_loop, which change only while nobody posts. */
 static struct {
     struct stallrec *rec; /* the recorder to which the run loop is attached; NULL: none */
     struct stallrec_loop *loop;

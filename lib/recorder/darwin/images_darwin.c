@@ -1,6 +1,7 @@
 /* The image table, from dyld's list for debuggers. The first LISTED_MAX entries of the list are
- * read whenever it changes, which is rare; an image's headers are read only when a frame lies in
- * it. Tables have a fixed size, in memory that is touched only as they fill. */
+ * read whenever it changes, which is rare; an image's headers are read only when a frame may lie in
+ * it, and, once one does, again whenever the list changes. Tables have a fixed size, in memory that
+ * is touched only as they fill. */
 #include "darwin/images_darwin.h"
 
 #include <mach-o/dyld.h>

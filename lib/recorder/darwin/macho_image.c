@@ -22,7 +22,7 @@ enum {
     /* Limits of this reader. */
     COMMANDS_MAX = 4096,
     SECTIONS_MAX = 1024,
-    CHUNK = 4096 /* bytes of a list that are read at a time, and the least distance of two marks */
+    CHUNK = 4096 /* bytes of a list that are read at a time, and the least result of stride_async */
 };
 
 /* Values that are read from several load commands. */
@@ -196,7 +196,8 @@ static uint64_t next_step_async(struct starts *s) {
     return 0;
 }
 
-/* Returns the least distance, in bytes of the list, between two marks. */
+/* Returns the bytes of the list for each mark: mark i, counted from 0, is made at the first
+ * function start before which at least (i + 1) times as many bytes of the list lie. */
 static uint64_t stride_async(const struct macho_image *image) {
     uint64_t stride = image->starts_size / MACHO_MARKS + 1;
     return stride < CHUNK ? CHUNK : stride;

@@ -65,8 +65,8 @@ void rec_platform_random(void *ctx, uint8_t *out, size_t len) {
 
 enum {
     WORDS = 4
-}; /* maximum number of threads that wait at the same time, which are the monitor and a thread that
-      waits for the monitor's end
+}; /* maximum number of threads that wait at the same time; only the monitor and a thread that waits
+      for the monitor's end do
     */
 
 static struct {

@@ -43,7 +43,8 @@ bool code_text_is_app_file_async(const char *file) {
            !code_text_has_async(file, "/node_modules/");
 }
 
-/* Removes ":DIGITS" from the end of a text and sets *number. False: the text does not end so. */
+/* Removes ":DIGITS", with 1 to 9 digits, from the end of a text and sets *number. False: the text
+ * does not end so. */
 static bool take_number_async(const char *bytes, size_t *size, uint32_t *number) {
     size_t at = *size;
     uint64_t value = 0, unit = 1;

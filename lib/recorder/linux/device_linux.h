@@ -19,8 +19,9 @@ void device_linux_read(struct device_linux *d);
 /* Points the members of *about that describe the device into *d, and app_id if it is NULL. */
 void device_linux_describe(const struct device_linux *d, struct rec_about *about);
 
-/* Copies the value of `key` in the text of os-release(5), without quotes and backslashes, to out[0
- * .. room), NUL-terminated and cut to fit; out is "" if the text has no such key. */
+/* Copies the value of `key` in the text of os-release(5) to out[0 .. room), NUL-terminated and cut
+ * to fit. A backslash stands for the character after it, and all other quotes are left out. out is
+ * "" if the text has no such key. */
 void device_linux_os_value(const char *text, const char *key, char *out, size_t room);
 
 #endif

@@ -227,7 +227,7 @@ static bool try_rwlock(uint32_t tid) {
     return ok;
 }
 
-/* Finds the offset of the thread's id in the caller's descriptor. It is not guaranteed either that
+/* Finds the offset of the thread's id in the caller's descriptor. It is not guaranteed that
  * pthread_self() is the descriptor's address, so the memory is read through the kernel. */
 static void try_join(uint32_t tid, struct lock_layout *out) {
     uint8_t bytes[DESCRIPTOR_SIZE];

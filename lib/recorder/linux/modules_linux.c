@@ -16,9 +16,9 @@
 
 #include "linux/proc_linux.h"
 
-/* A lock that is held during a fork, and by each user of the dynamic linker's lock, so that no
- * fork happens meanwhile. It is global to the process, as that lock is, and recursive, because a
- * signal handler may fork while the thread forks. */
+/* A lock that is held during a fork, and whenever the recorder takes the dynamic linker's lock, so
+ * that no fork happens meanwhile. It is global to the process, as the dynamic linker's lock is, and
+ * recursive, because a signal handler may fork while the thread forks. */
 static pthread_mutex_t not_forking = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 int modules_iterate_async(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg) {

@@ -63,7 +63,8 @@ enum {
     PYTHON_BYTES = 32,         /* PyBytesObject.ob_sval */
     PYTHON_FRAME_BYTES = 112,  /* bytes of a frame that are read, enough for all layouts */
     PYTHON_CODE_BYTES = 160,   /* bytes of a code object that are read, enough for all layouts */
-    PYTHON_OFFSETS_SIZE = 1024 /* bytes of _PyRuntime that python_layout_read_async needs */
+    PYTHON_OFFSETS_SIZE = 1024 /* bytes of _PyRuntime that are read for python_layout_read_async,
+                                  more than it needs */
 };
 
 /* Returns the layout of a version from 3.9 to 3.12; NULL for any other version. */

@@ -53,7 +53,7 @@ void context_registers_async(const ucontext_t *uc, struct cfi_registers *regs) {
     regs->known = (UINT64_C(1) << CFI_REGISTERS) - 1;
 }
 
-/* The low bits of a slot's word are its state; the other bits count the signals that were sent. */
+/* The two low bits of a slot's word are its state; the other bits count the requests. */
 enum slot_state { SLOT_IDLE, SLOT_ARMED, SLOT_BUSY, SLOT_DONE, SLOT_STATE = 3, SLOT_ROUND };
 
 /* Progress of the monitor's reading of a foreign stack, for a handler that must make no system
@@ -343,8 +343,8 @@ static bool send_async(pid_t tid) {
     return syscall(SYS_rt_tgsigqueueinfo, ours.pid, tid, ours.number, &info) == 0;
 }
 
-/* Spins for SPIN_NS, as sleeping and waking up would cost the monitor as much, and the handler
- * would have to wake it. */
+/* Spins until the slot's state is SLOT_DONE, for SPIN_NS at most, as sleeping and waking up would
+ * cost the monitor as much, and the handler would have to wake the monitor. */
 static void spin_async(struct signal_slot *slot) {
     uint64_t end = clock_async() + SPIN_NS;
     while (slot_state_async(slot) != SLOT_DONE && clock_async() < end) {

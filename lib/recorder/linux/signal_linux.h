@@ -65,7 +65,7 @@ int signal_linux_choose(void);
 #define SIGNAL_STACK_UNKNOWN UINT64_MAX
 _Atomic uint64_t *signal_linux_alternate(void);
 /* Has the target's alternate stack room for our handler on top of another one, or is there no such
- * stack? True also if the stack is not tracked. */
+ * stack? True also if the stack is not tracked, false if its size is SIGNAL_STACK_UNKNOWN. */
 bool signal_linux_has_room_async(const struct signal_target *target);
 
 /* Asks the thread for a copy. False: the thread is gone or guarded, the program has installed

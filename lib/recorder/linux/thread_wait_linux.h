@@ -42,8 +42,8 @@ enum rec_wait_kind thread_input_async(pid_t pid, const struct proc_syscall *call
  *       or the place of `loop` is not known
  *     - the call is of another kind
  *
- * Of the loop's descriptors the first 32 are examined, and of each list of sockets 1 MiB. The
- * function may be called on any thread. */
+ * The first 32 of the loop's descriptors are examined for requests, and 1 MiB of each list of
+ * sockets. The function may be called on any thread. */
 enum rec_rest thread_rest_async(pid_t pid, const struct proc_syscall *call,
                                 const struct finder_wait *loop);
 

@@ -14,8 +14,8 @@ static bool is_wait_of(const struct loop_finder *f, const struct finder_candidat
            !finder_is_narrower(f, c, &wait->object);
 }
 
-/* Is the wait one of the believed loop's? At another depth it is a modal loop's if it has the same
- * object. */
+/* Is the wait one of the believed loop's? A wait at another depth is a modal loop's if it has the
+ * loop's place and object. */
 static bool is_wait_of_loop(const struct loop_finder *f, const struct finder_candidate *loop,
                             const struct finder_wait *wait) {
     return is_wait_of(f, loop, wait) || (!loop->refused && loop->place == wait->place &&
@@ -36,7 +36,8 @@ struct finder_candidate *finder_match(struct loop_finder *f, const struct finder
     return NULL;
 }
 
-/* Counts the depths at which the object of c, a new candidate, is waited for at its place. */
+/* Counts c, a new candidate, in the `depths` of each other candidate with c's place and object but
+ * another depth, and these candidates in the `depths` of c. */
 static void count_depths(struct loop_finder *f, struct finder_candidate *c) {
     for (uint32_t i = 0; i < f->count; i++) {
         struct finder_candidate *other = &f->candidates[i];

@@ -13,10 +13,12 @@ struct finder_candidate *finder_add_candidate(struct loop_finder *f,
                                               const struct finder_wait *wait);
 
 /* Counts a blocking wait of c at `depth`. A modal loop may have been believed before the loop
- * around it, so c's depth becomes that of the outer loop once c waits there often enough. */
+ * around it, so c's depth becomes a shallower one once c has waited there FINDER_QUALIFIES times
+ * without a wait at yet another shallower depth. */
 void finder_count_wait(struct finder_candidate *c, uint64_t depth);
 
-/* Keeps the object of c's latest wait, and what is known of its file. */
+/* Keeps the object of c's latest wait, unless its set could not be read. If its file is not known,
+ * that of the object before stays, provided that both have the same lowest descriptor. */
 void finder_keep_object(struct finder_candidate *c, const struct finder_object *object);
 
 #endif

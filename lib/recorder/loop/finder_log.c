@@ -6,10 +6,11 @@
 #include "loop/finder_rivals.h"
 
 enum {
-    RUNS_BACK = 8 /* number of runs of other candidates between two runs that are joined, at most */
+    RUNS_BACK = 8 /* number of newest runs among which the run is looked for that a wait joins */
 };
 
-/* Waits at one depth before another was believed are a modal loop's if they take this long. */
+/* Minimum time in ns that the waits of a candidate that is deeper than the believed loop, and has
+ * its place and object, take in all to count as a modal loop's. */
 #define MODAL_WAITS_NS UINT64_C(1000000000)
 
 void finder_drop_runs(struct loop_finder *f, uint32_t candidate) {
@@ -48,8 +49,9 @@ void finder_log_wait(struct loop_finder *f, const struct finder_candidate *c, ui
     f->runs[f->run_count++] = (struct finder_run){number, {.begin_ns = now_ns, .end_ns = now_ns}};
 }
 
-/* Is the run one of the believed loop's, or one of earlier waits that count as a modal loop's?
- * (Waits for replies while a library starts take less time in all.) */
+/* Does the run begin or end after from_ns, or begin then, and is it one of the believed loop's, or
+ * one of waits that count as a modal loop's? (Waits for replies while a library starts take less
+ * time in all.) */
 static bool is_told(const struct loop_finder *f, const struct finder_run *run, uint64_t from_ns) {
     const struct finder_candidate *loop = finder_loop(f), *c = &f->candidates[run->candidate];
     bool modal = loop != NULL && c->place == loop->place && c->depth < loop->depth && !c->refused &&
@@ -73,24 +75,25 @@ static bool is_doubtful(const struct loop_finder *f, const struct finder_run *ru
 struct told {
     struct finder_interval *out;
     uint32_t count, max;
-    uint64_t end_ns; /* the end of the last idle time; 0 = there was none yet */
+    uint64_t end_ns; /* the end of the last idle time, or, before the first, the time from which on
+                        times are told; 0 = the loop has not waited yet */
 };
 
 static void tell_unknown(struct told *t, struct finder_interval interval) {
     if (t->count == t->max && t->count == 0) {
         return;
     }
-    if (t->count == t->max) { /* all since the last interval is unknown then */
+    if (t->count == t->max) { /* without room, all since the last interval's begin is unknown */
         t->count--;
         interval.begin_ns = t->out[t->count].begin_ns;
     }
     t->out[t->count++] = interval;
 }
 
-/* Tells the parts of a pause of the loop, which ends at until_ns, in which it may have been
- * idle elsewhere. In a pause that is too short for a stall it makes no difference, and the time
- * before the loop's first wait is its launch. Work between two such parts that is too short for a
- * stall is as unknown as they are, since a stall may consist of all of them. */
+/* Tells the parts of a pause of the loop, which ends at until_ns, in which the loop may have been
+ * idle elsewhere. Tells nothing of a pause that is too short for a stall, of the time before the
+ * loop's first wait, which is its launch, and without is_open. Work between two such parts that is
+ * too short for a stall is unknown, too, since a stall may consist of all of them. */
 static void tell_pause(const struct loop_finder *f, struct told *t, uint64_t until_ns) {
     const uint64_t stall_ns = 2 * f->quiet_ns;
     uint64_t end_ns = t->end_ns; /* the end of what is not work so far */
@@ -122,7 +125,7 @@ static void tell_pause(const struct loop_finder *f, struct told *t, uint64_t unt
 static void tell_idle(const struct loop_finder *f, struct told *t, struct finder_interval idle) {
     struct finder_interval *last = t->count > 0 ? &t->out[t->count - 1] : NULL;
     if (last != NULL && !last->unknown && idle.begin_ns <= last->end_ns) {
-        /* this run lies within that of a modal loop */
+        /* this run begins within the last one; one of the two is a modal loop's */
         last->end_ns = idle.end_ns > last->end_ns ? idle.end_ns : last->end_ns;
     } else {
         tell_pause(f, t, idle.begin_ns);

@@ -5,7 +5,7 @@
 
 #include "loop/loop_finder.h"
 
-/* Removes the runs of a candidate whose entry is reused for another candidate. */
+/* Removes all runs of the candidate with this index. */
 void finder_drop_runs(struct loop_finder *f, uint32_t candidate);
 
 /* Adds to the log a wait that begins at now_ns and, as far as is known, also ends then. */

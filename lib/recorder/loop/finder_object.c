@@ -4,11 +4,13 @@
 enum {
     CORE_WAITS = 16, /* number of waits in a row after which a descriptor of all of them belongs to
                         the core */
-    CORE_ASKED = 8   /* number of descriptors about which is_open is asked at a wait, at most */
+    CORE_ASKED = 8   /* number of descriptors about which is_open is asked in one comparison, at
+                        most */
 };
 
-/* Do two sets have a descriptor in common? The lowest descriptor does not count if it now refers
- * to another file, but does if it refers to the same file as the other set's. */
+/* Do two sets have a descriptor in common? Two sets whose lowest descriptors refer to one known
+ * file do, even by two descriptors. A lowest descriptor that both share does not count if it refers
+ * to two known files. */
 static bool sets_share(const struct finder_object *a, const struct finder_object *b) {
     if (a->file != 0 && a->file == b->file) {
         return true;

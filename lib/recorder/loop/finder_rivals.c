@@ -5,9 +5,10 @@ enum {
     /* bytes of stack by which the depths of siblings, which are functions with one caller, may
      * differ */
     SIBLING_BYTES = 512,
-    DEPTHS_VARY = 4, /* number of depths, or of waits at another depth than the one before, that are
-                        many; one of that many waits is often */
-    NO_TIME = 64     /* part of a loop's time in waits that is nothing beside it */
+    DEPTHS_VARY = 4, /* depths vary from this number of other depths on, or of changes of depth, if
+                        also at least one wait in this number changed the depth */
+    NO_TIME = 64     /* a candidate that waited for at most the 64th part of the loop's time hardly
+                        waits */
 };
 
 /* Does the candidate wait at ever other depths, as recursive functions and coroutines do, so that

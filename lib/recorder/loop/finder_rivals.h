@@ -25,36 +25,41 @@ static inline bool rival_comes_between(const struct finder_candidate *c) {
 
 /* Do both candidates wait at about the same depth, as successive loops do, and on different
  * objects? A candidate that waits for a part of the other's object is a library that the other
- * serves. The depths of two coroutines' stacks are not known. */
+ * serves. False for two coroutines, as the depths of their stacks are not known. */
 bool rivals_are_siblings(const struct finder_candidate *a, const struct finder_candidate *b);
 
-/* Do both candidates wait for descriptors by one call at one depth, but for different ones? The
- * functions of an interpreter's programs do, as their calls do not deepen the stack, and a loop
- * that replaces all of its descriptors. */
+/* Do both candidates wait for sets of descriptors at one place, but for sets that have no
+ * descriptor in common, and were their latest waits at the same depth, or do the depths of one of
+ * them vary? This is so for functions of an interpreter's programs, as their calls do not deepen
+ * the stack, and for a loop that replaces all of its descriptors. */
 bool rivals_are_peers(const struct finder_candidate *a, const struct finder_candidate *b);
 
-/* Do both candidates wait for sets of descriptors at one place, of which one is narrower than the
- * other (loop_finder.h)? c waits now, and one of both is believed. */
+/* Do both candidates wait at one place for sets that have a descriptor in common, one of which
+ * lacks a descriptor of the other's core, whether that is still open or not? False if c is `loop`
+ * or is refused, or if a set could not be read. */
 bool rivals_overlap(const struct finder_candidate *c, const struct finder_candidate *loop);
 
-/* Is c's set a part of the core of `loop`, to which it adds no descriptor? */
+/* Has the set of `loop` all descriptors of c's core? */
 bool rival_is_subset(const struct finder_candidate *c, const struct finder_candidate *loop);
 
-/* Which of two peers, which wait by turns, is the loop: the one that has waited first and longer,
- * all in all and each time, or far longer than the first. NULL: neither is known to be. */
+/* Returns which of two peers, which wait by turns, is the loop: the one that waited first, if it
+ * waited RIVAL_CLEARLY_MORE times as long as the other in all, and not for shorter each time; or
+ * the second, if it waited RIVAL_LONGER_EACH times as long as the first in all, and half of
+ * quiet_ns each time. NULL: neither is known to be, or the depths of one of them vary. */
 const struct finder_candidate *rivals_loop(const struct loop_finder *f,
                                            const struct finder_candidate *a,
                                            const struct finder_candidate *b);
 
-/* Is it not known which of the two is the loop, although c is the shallower one, as the loop began
- * to wait before c, or c hardly waits, and the loop waits longer, together with waits on sets that
- * overlap its own, and comes back after c? So does the loop of an interpreter whose handlers wait
- * by another function that needs less stack. */
+/* Is it not known which of the two is the loop, although c is the shallower one? That is so if
+ * `loop` began to wait before c, or c hardly waits, and `loop` also waited after c's first wait,
+ * and RIVAL_CLEARLY_MORE times as long as c, together with waits on sets that overlap its own. It
+ * is so for the loop of an interpreter whose handlers wait by another function, which needs less
+ * stack. False if just one of the two is weak (rival_is_weak). */
 bool rival_is_contested(const struct loop_finder *f, const struct finder_candidate *c,
                         const struct finder_candidate *loop);
 
-/* Does c, which is contested, wait so often after the loop, and so shortly, that its waits are a
- * handler's? Once they were (c->handlers), being contested is enough. */
+/* Is c contested, and does it wait so often after the loop, and so shortly, that its waits are a
+ * handler's? Once they were (c->handlers), they need not be short. */
 bool rival_is_handlers(const struct loop_finder *f, const struct finder_candidate *c,
                        const struct finder_candidate *loop);
 

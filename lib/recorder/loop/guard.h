@@ -15,8 +15,9 @@ enum guard_state {
     GUARD_SENDING, /* the monitor sends a signal */
     GUARD_SENT     /* the signal is sent; the handler has not begun */
 };
-/* Reports that the calling thread is about to make a call that waits. Where a signal is on its way,
- * it is awaited first, by some ms of looks without a system call at most. */
+/* Reports that the calling thread is about to make a call that waits. If a signal is on its way,
+ * the function first looks at *guard, without a system call and for some ms at most, until the
+ * signal has been handled. */
 void guard_wait_begins(_Atomic uint32_t *guard);
 /* Reports that the call has ended. */
 void guard_wait_ends(_Atomic uint32_t *guard);

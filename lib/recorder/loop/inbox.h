@@ -51,8 +51,8 @@ void rec_inbox_init(struct rec_inbox *inbox);
 /* Adds an event. due_ns: time by which the core has to be stepped because of it; REC_NEVER = no
  * certain time. False: there was no room. The start of an action is refused once the queue is half
  * full, so that its end finds room. *wake becomes true if the caller must wake the reader, because
- * it sleeps beyond due_ns or half of the queue is full. If several writers find this, only one of
- * them has to wake the reader. */
+ * the reader sleeps beyond due_ns, or sleeps while half of the queue is full. Of several writers
+ * that find this, only one has to wake the reader. */
 bool rec_inbox_put(struct rec_inbox *inbox, const struct rec_event *event, uint64_t due_ns,
                    bool *wake);
 /* Is there room for `count` events? It may be called only if there is a single writer. */

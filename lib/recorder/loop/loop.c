@@ -39,8 +39,8 @@ static struct rec_event edge(enum rec_loop_event event, uint64_t at_ns) {
 }
 
 /* Returns the last edge, and sets *busy_ns to the sum of the stretches that had ended by then. If
- * edges follow meanwhile, the sum may include a later stretch; this is harmless, as only
- * differences of sums are reported. */
+ * edges follow at each of 3 attempts, the sum may lack the latest stretches; this is harmless, as
+ * only differences of sums are reported. */
 static uint64_t read_state(const struct stallrec_loop *loop, uint64_t *busy_ns) {
     uint64_t state = __atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST), again;
     for (int tries = 0; tries < 3; tries++, state = again) {
@@ -209,7 +209,8 @@ static bool ask(struct stallrec_loop *loop, uint32_t wanted) {
 }
 
 /* Adds to *wanted the bits that ask the hooks for the edge that matters next; for an idle loop that
- * turns often, lowers *until_ns instead. False: an edge has come already. */
+ * turns often, lowers *until_ns instead. False: an edge has come already, or a message waits to be
+ * read. */
 static bool ask_for_edge(struct rec_loop_poll *poll, struct rec_core *core, uint32_t *wanted,
                          uint64_t *until_ns) {
     struct stallrec_loop *loop = poll->loop;

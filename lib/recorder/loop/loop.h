@@ -76,7 +76,7 @@ void rec_loop_wait(struct rec_loop_poll *poll, struct rec_core *core, uint64_t u
 /* Does the first half of rec_loop_wait, for a monitor of several loops, which sleeps on the word of
  * stallrec_main_loop: from now on an edge of this loop that matters to its core ends the main
  * loop's wait. Lowers *until_ns to the time at which this loop has to be examined. False: an edge
- * came since the last poll. */
+ * came since the last poll, or the loop was interrupted. */
 bool rec_loop_arm(struct rec_loop_poll *poll, struct rec_core *core, uint64_t *until_ns);
 
 /* Waits until until_ns or rec_loop_interrupt; no edge of the loop ends this wait. */

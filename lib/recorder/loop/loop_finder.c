@@ -9,14 +9,15 @@
 #include "loop/finder_rivals.h"
 
 enum {
-    DEEPER_STREAK = 8, /* number of waits that a deeper place needs at least to replace a loop */
+    DEEPER_STREAK = 8, /* number of waits that a deeper place, unless it is a sibling or a peer,
+                          needs at least to replace a loop */
     DEEPER_OFTEN = 16, /* number of waits after which a place replaces a loop that has not waited
                           for ABSENT_NS */
     FINISH_QUALIFIES =
         2, /* number of waits that qualify a candidate at the end, when no more waits come */
     RETURN_STREAK = 8, /* number of waits of the believed loop that end a doubt */
     LONGER_ALL = 4, /* factor by which all waits of a loop are longer than all waits for replies */
-    FIRST_OFTEN = 128 /* number of waits, of any length, that suffices for the first belief */
+    FIRST_OFTEN = 128 /* number of waits, of any length, that suffices where FIRST_WAITS_NS does */
 };
 
 #define ABSENT_NS UINT64_C(30000000000)
@@ -30,8 +31,8 @@ enum {
 #define BUSY_NS UINT64_C(1000000000)
 /* Minimum time in ns that all waits of an idle loop take together; waits for replies take less. */
 #define LOOP_WAITS_NS UINT64_C(100000000)
-/* The same minimum for the first loop that is believed. It is smaller, because before that nothing
- * is judged and nothing can be lost. */
+/* The same minimum for the first loop that is believed, and for one that replaces a young loop
+ * (finder_is_young). It is smaller, because little or nothing judged before can be lost. */
 #define FIRST_WAITS_NS UINT64_C(40000000)
 /* Shortest time in ns over which a loop on a condition variable shows that it idles. */
 #define CALM_NS UINT64_C(400000000)
@@ -130,7 +131,7 @@ static void count_streak(struct finder_candidate *c, const struct finder_candida
     c->streak++;
 }
 
-/* Does c, which waits on a condition variable, replace a loop on descriptors? */
+/* Does c, which waits on a condition variable or for signals, replace a loop on descriptors? */
 static bool has_succeeded(const struct finder_candidate *c, const struct finder_candidate *loop,
                           uint64_t now_ns) {
     return (c->streak >= DEEPER_STREAK && rivals_wait_for_replies(loop, c) &&
@@ -138,8 +139,9 @@ static bool has_succeeded(const struct finder_candidate *c, const struct finder_
            (c->streak >= DEEPER_OFTEN && now_ns - loop->latest_ns >= ABSENT_NS);
 }
 
-/* Has c, which waits deeper, waited often enough while the believed loop did not wait? One that has
- * waited within the loop's turns before has to wait for longer. */
+/* Has c, which is a peer of the believed loop or does not wait at a shallower depth, waited often
+ * enough while the loop did not wait? A candidate that has waited within the loop's turns before
+ * has to wait for longer. */
 static bool has_outlasted(const struct finder_candidate *c, const struct finder_candidate *loop,
                           uint64_t now_ns) {
     bool within_turns = rival_comes_between(c);
@@ -186,7 +188,7 @@ static bool waits_for_long(const struct finder_candidate *c) {
     return c->waited_ns >= FIRST_WAITS_NS || c->waits >= FIRST_OFTEN;
 }
 
-/* Are c's waits enough to replace a loop that is in doubt? */
+/* Are c's waits enough to replace the believed loop, whether that is in doubt or not? */
 static bool qualifies(const struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns) {
     if (rival_is_weak(finder_loop(f)) && !rival_is_weak(c)) {
         return waits_by_turns(f, c) ||
@@ -234,9 +236,10 @@ static void judge_peer(struct loop_finder *f, struct finder_candidate *c, uint64
     }
 }
 
-/* Has c, whose set is narrower than the loop's or the loop's than c's, waited for so long without
- * the loop that it follows it? What is believed then is taken back when the loop returns, but not
- * of a subset, which the loop's own waits would no longer be told from. */
+/* Has c, which overlaps the loop (rivals_overlap), waited for so long without the loop that c
+ * follows the loop? The belief in c is taken back when the loop returns. It cannot be for a subset
+ * (rival_is_subset), as the loop's own waits could no longer be told from c's, so a subset has to
+ * wait for ABSENT_NS. */
 static bool follows_overlapping(const struct finder_candidate *c,
                                 const struct finder_candidate *loop) {
     if (returns_to(c, loop)) {
@@ -246,7 +249,7 @@ static bool follows_overlapping(const struct finder_candidate *c,
     return c->streak >= DEEPER_STREAK && c->streak_ns >= enough_ns;
 }
 
-/* Judges a wait of c, whose set is narrower than the believed loop's, or that one's than c's. */
+/* Judges a wait of c, which overlaps the believed loop (rivals_overlap). */
 static void judge_overlapping(struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns) {
     const struct finder_candidate *loop = finder_loop(f);
     bool longer = rival_comes_between(c) && !rival_is_subset(c, loop) &&
@@ -473,7 +476,8 @@ static bool is_uncertain_at_end(const struct loop_finder *f, const struct finder
     return false;
 }
 
-/* Returns the best of the candidates that qualify at the end; NULL: no candidate does. */
+/* Returns the best of the candidates that qualify at the end; NULL: no candidate does, or it is
+ * uncertain whether the best is the loop. */
 static struct finder_candidate *best_at_end(struct loop_finder *f, uint64_t now_ns) {
     struct finder_candidate *best = NULL;
     uint64_t enough = f->allowed != NULL ? 1 : FINISH_QUALIFIES;

@@ -3,8 +3,9 @@
  *
  * A loop is a place (the return address of the call that waits) and the object that is waited on
  * there: one epoll instance, sets of descriptors that share one from wait to wait, a condition
- * variable, or signals. A place that waits FINDER_QUALIFIES times at the same depth of the stack is
- * a candidate, and the shallowest candidate is believed, as the loop is what the thread always
+ * variable, or signals. Place and object are one candidate from their first blocking wait on. The
+ * first candidate that waits FINDER_QUALIFIES times at the same depth of the stack, and long
+ * enough, is believed, and later a shallower one that does, as the loop is what the thread always
  * comes back to. A library that waits for replies does so at many depths. After that a wait means:
  *
  *     same place and object                  idle, at any depth: deeper down it is a modal loop
@@ -20,16 +21,17 @@
  * two goes on waiting, for longer if the loop was believed for long; deeper waits replace a loop
  * only when it has not been seen for long. While no loop is believed, or there is doubt, every wait
  * that blocks counts as idle for the sampling, and nothing is judged: all waits are logged, and
- * once the loop is known, finder_idle tells which of them were its own, and enum rec_past from when
- * on. Time before the first wait of a thread's loop is its launch.
+ * once the loop is known, finder_idle tells which of them were the loop's own, and since when they
+ * are told (enum rec_past). Time before the first wait of a thread's loop is its launch.
  *
  * Loops on condition variables and signals are believed only until a loop on descriptors qualifies,
- * as a thread that waits for its worker would otherwise seem idle. They replace that loop again
- * when it no longer waits, and only ever waited for replies: each of its waits, and all together,
- * were short compared with theirs since. If it comes back and idles, all time since then was its
- * turn. A loop on descriptors may ask a worker in each of its turns, and wait for the reply on a
- * condition variable, so that neither outlasts the other; it is then believed unless its waits are
- * short.
+ * as a thread that waits for its worker would otherwise seem idle. They replace the loop on
+ * descriptors again when that no longer waits, and only ever waited for replies: each of its waits,
+ * and all together, were short compared with the others' waits since; or when that has been absent
+ * for 30 s. If the loop on descriptors comes back and idles, all time since its last wait was one
+ * of its turns. A loop on descriptors may ask a worker in each of its turns, and wait for the reply
+ * on a condition variable, so that neither outlasts the other; the loop on descriptors is then
+ * believed unless its waits are short.
  *
  * A set is narrower than the loop's if it shares descriptors with it, but lacks one that the loop
  * waits for always (finder_candidate.core) and that is still open. A handler waits so for its own
@@ -50,7 +52,8 @@
 #include "core/core.h"
 
 enum {
-    FINDER_QUALIFIES = 3,   /* number of blocking waits that make a place a candidate */
+    FINDER_QUALIFIES = 3,   /* number of blocking waits that a candidate needs at least to be
+                               believed; finder_finish may need fewer */
     FINDER_CANDIDATES = 64, /* number of candidates that are known at a time; a new one then
                                replaces another */
     FINDER_RUNS = 128,    /* number of runs of waits in the log; a full log loses its older half */
@@ -96,13 +99,13 @@ enum finder_verdict {
 
 enum finder_news {
     FINDER_NOTHING_NEW,
-    FINDER_DOUBTS, /* no loop is believed from now on */
+    FINDER_DOUBTS, /* the believed loop is in doubt from now on */
     FINDER_FOUND   /* another loop is believed, or the former one again; finder_idle gives its waits
                     */
 };
 
-/* Waits with short pauses between them, from the start of the first to the end of the last; If
- * begin = end, the interval stands for turns that did not wait. */
+/* Waits with short pauses between them, from the start of the first to the end of the last. If
+ * begin_ns = end_ns, the interval stands for turns that did not wait. */
 struct finder_interval {
     uint64_t begin_ns, end_ns;
     bool unknown; /* it is not known whether the loop was idle or in a turn */
@@ -110,7 +113,8 @@ struct finder_interval {
 
 struct finder_candidate {
     uint64_t place;
-    struct finder_object object; /* the object of the latest wait */
+    struct finder_object object; /* the object of the latest wait whose set could be read, or of the
+                                    first wait if there is no such wait */
     /* core: the descriptors, except closed ones, of the first wait and of any CORE_WAITS (see
      * finder_object.c) waits in a row; recent: those of all of the latest recent_waits waits */
     uint64_t core[FINDER_SET_WORDS], recent[FINDER_SET_WORDS];
@@ -121,8 +125,9 @@ struct finder_candidate {
     uint64_t all_waits;    /* number of blocking waits at any depth */
     uint32_t depths; /* number of other candidates for the object at the place, at other depths */
     uint64_t depth_changes; /* number of waits at another depth than the wait before */
-    uint64_t outer_depth;   /* a depth shallower than `depth`, at which the candidate waited
-                               outer_waits times in a row */
+    uint64_t outer_depth;   /* the depth of the latest wait that was shallower than `depth`;
+                               outer_waits: number of waits there since a wait at another such
+                               depth */
     uint64_t outer_waits;
     uint64_t returns; /* number of times that the believed loop waited between two waits of the
                          candidate */
@@ -213,9 +218,8 @@ enum finder_news finder_take_news(struct loop_finder *f);
 
 /* After FINDER_FOUND: sets out to the times in which the loop was idle, or in which that is not
  * known, since *from_ns, oldest first, up to the start of the current wait; if there are more than
- * `max`, to the newest. Returns
- * their number. *from_ns: time since which the log is complete; with REC_PAST_ANEW 0, unless the
- * log was too long. */
+ * `max`, to the newest. Returns their number. *from_ns: time since which all such times are given;
+ * with REC_PAST_ANEW 0, unless the log was too long or there are more than `max` times. */
 uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, uint32_t max,
                      uint64_t *from_ns, enum rec_past *past);
 

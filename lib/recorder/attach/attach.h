@@ -83,7 +83,7 @@ size_t attach_children(const struct attach *a, pid_t **out);
 /* The totals of the recording so far: counts, and times in ms. */
 struct attach_totals {
     uint64_t stalls, dumps, lost;
-    int lost_error;   /* errno of the last lost dump if it could not be written; 0: another error */
+    int lost_error;   /* errno of the last lost dump; 0: there was no memory for it */
     uint64_t wall_ms; /* time since the recording began */
     /* looped_ms: time of all threads that have a loop; watched_ms: the part of it that was
      * watched. */

@@ -28,33 +28,35 @@ static inline bool rival_comes_between(const struct finder_candidate *c) {
  * serves. The depths of two coroutines' stacks are not known. */
 bool rivals_are_siblings(const struct finder_candidate *a, const struct finder_candidate *b);
 
-/* Do both candidates wait for descriptors by one call at one depth, but for different ones? The
- * functions of an interpreter's programs do, as their calls do not deepen the stack, and a loop
- * that replaces all of its descriptors. */
+/* Do both candidates wait for descriptors by one call, at one depth or, if the depths of one of
+ * them vary, at any, but for different descriptors? The functions of an interpreter's programs do,
+ * as their calls do not deepen the stack, and a loop that replaces all of its descriptors. */
 bool rivals_are_peers(const struct finder_candidate *a, const struct finder_candidate *b);
 
-/* Do both candidates wait for sets of descriptors at one place, of which one is narrower than the
- * other (loop_finder.h)? c waits now, and one of both is believed. */
+/* Are c and `loop` two candidates that wait at one place for sets which have a descriptor in
+ * common, and does the latest set of one of them lack a descriptor of the other's core
+ * (loop_finder.h)? False also if c is refused, or a set could not be read. */
 bool rivals_overlap(const struct finder_candidate *c, const struct finder_candidate *loop);
 
-/* Is c's set a part of the core of `loop`, to which it adds no descriptor? */
+/* Does the latest set of `loop` have all descriptors of c's core? */
 bool rival_is_subset(const struct finder_candidate *c, const struct finder_candidate *loop);
 
-/* Which of two peers, which wait by turns, is the loop: the one that has waited first and longer,
- * all in all and each time, or far longer than the first. NULL: neither is known to be. */
+/* Returns the loop of two peers, which wait by turns: the one that waited first, if it has waited
+ * longer, all in all and each time; or the other one, if it has waited far longer all in all, and
+ * each of its waits is long. NULL: neither is known to be the loop, or the depths of one vary. */
 const struct finder_candidate *rivals_loop(const struct loop_finder *f,
                                            const struct finder_candidate *a,
                                            const struct finder_candidate *b);
 
-/* Is it not known which of the two is the loop, although c is the shallower one, as the loop began
- * to wait before c, or c hardly waits, and the loop waits longer, together with waits on sets that
- * overlap its own, and comes back after c? So does the loop of an interpreter whose handlers wait
- * by another function that needs less stack. */
+/* Is it not known which of the two is the loop, although c is the shallower one? That is so if c
+ * waited first after `loop` did, or hardly waits, `loop` has waited since c's first wait, and
+ * `loop`, together with waits on sets that overlap its own, has waited clearly longer than c. Such
+ * is the loop of an interpreter whose handlers wait by another function that needs less stack. */
 bool rival_is_contested(const struct loop_finder *f, const struct finder_candidate *c,
                         const struct finder_candidate *loop);
 
-/* Does c, which is contested, wait so often after the loop, and so shortly, that its waits are a
- * handler's? Once they were (c->handlers), being contested is enough. */
+/* Is c contested, and does it wait so often after `loop`, and so shortly, that its waits are a
+ * handler's? Once they were (c->handlers), it is enough that c is contested. */
 bool rival_is_handlers(const struct loop_finder *f, const struct finder_candidate *c,
                        const struct finder_candidate *loop);
 

@@ -208,8 +208,10 @@ static void tell_inbox(struct monitor_loop *l, uint64_t until_ns) {
     }
 }
 
-/* Tells the core, before an event of the loop after an attribution, that the loop was idle since,
- * as a poll tells several stretches as one, and that one may have begun before the attribution. */
+/* Tells the core the edge REC_LOOP_SLEEP before the first event of the loop that a poll gives after
+ * an attribution: at the time of the attribution if the event is a wake, at the event's time if it
+ * is no edge; nothing before another edge. A poll gives several stretches as one, which may have
+ * begun before the attribution, so that the core may lack this edge. */
 static void tell_missed_sleep(struct monitor_loop *l, const struct rec_event *event) {
     uint64_t at = event->kind == REC_EVENT_EDGE ? l->attributed_ns : event->at_ns;
     bool missed = l->attributed_ns != 0 && event->at_ns > l->attributed_ns &&

@@ -145,9 +145,9 @@ static enum st compare_from(struct gate *g, size_t from, struct err *e) {
 
 /* ---- one family of hypotheses ---- */
 
-/* Computes the weights of a row's measures in its p-value: each is a tenth, because the most
- * precise measure may not be the one that rises, and a part of the remaining seven tenths in
- * proportion to the inverse of the measure's variance. Without a known variance each is a tenth.
+/* Computes the weights of a row's measures in its p-value. A measure's weight is a tenth, because
+ * the most precise measure may not be the one that rises, plus a part of the remaining seven tenths
+ * in proportion to the inverse of the measure's variance; without a known variance it is a tenth.
  * Variances are computed over both runs together, so that a rise does not influence them. */
 static void weigh_measures(const struct gate_row *row, double weight[GATE_MEASURES]) {
     const double least = 0.1;
@@ -392,7 +392,8 @@ static void count_decided(struct gate *g) {
 }
 
 /* Finds the smallest rise that would have been detected in every bucket with at least 2 % of the
- * base's stalls; if there is none, in every bucket with at least 5 %, else 10 %, else 20 %. */
+ * base's stalls. If there is no such bucket, or the rise is to ten times as many or more, 5 % is
+ * taken in place of 2 %, then 10 %, then 20 %. */
 static void find_seen(struct gate *g) {
     static const unsigned sizes[] = {20, 50, 100, 200};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
@@ -413,8 +414,9 @@ static void find_seen(struct gate *g) {
     }
 }
 
-/* Was the app watched for long enough in both runs, by the session records? True for a run without
- * such records. If not, a run in which no bucket is new or regressed is inconclusive. */
+/* Do the session records of both runs say that at least USAGE_WATCHED_PERMILLE of the sessions'
+ * time was watched? A run whose records have no watched time passes. If false, a comparison in
+ * which no bucket is new or regressed is inconclusive. */
 static bool is_watched(struct gate *g) {
     bool watched = true;
     for (size_t run = 0; run < RATES_RUNS; run++) {

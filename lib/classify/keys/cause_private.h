@@ -18,8 +18,8 @@ struct judge {
 };
 
 /* cause_waits.c. Appends " in FUNCTION" to the reason. FUNCTION is the stack's innermost named
- * function of the app that has PLACE_KEEP; if there is none, s->top. If s->top is NULL or has no
- * name, nothing is appended. */
+ * function of the app that has PLACE_KEEP; if there is none, s->top. Nothing is appended if there
+ * is no such function of the app, and s->top is NULL or has no name. */
 void cause_add_in(const struct judge *j, const struct judged_stack *s);
 /* Appends a thread to the reason: "main", its number and name ("771 worker"), or its number if it
  * has no name. */
@@ -35,8 +35,9 @@ enum st judge_mutual_wait(const struct judge *j, struct stall_key *out,
                           struct err *e) BASE_MUST_USE;
 /* Judges a deadlock in a stall in which the process died: by the frames of all threads, no thread
  * is at work that could end the judged thread's wait. If the judged thread waits for a lock, and
- * exactly one other thread does, that one becomes the guess. ST_NONE: the wait may end, or the
- * process did not die. ST_ERR: out of memory. */
+ * exactly one other thread does, that one becomes the guess. ST_NONE: the wait may end, the process
+ * did not die, the judged thread was running, j->current is false, the dump has fewer than two
+ * threads, or it lacks some. ST_ERR: out of memory. */
 enum st judge_standstill(const struct judge *j, struct stall_key *out, struct err *e) BASE_MUST_USE;
 /* Appends the activities of up to three threads that have the app on their stacks and are not idle
  * to the reason; the main thread is left out. ST_ERR: out of memory. */

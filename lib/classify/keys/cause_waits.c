@@ -6,7 +6,7 @@
 #include "classify/keys/cause_private.h"
 
 /* Returns the function that represents a stack: the innermost named function of the app that has
- * PLACE_KEEP, else s->top; NULL: s->top is NULL or has no name. */
+ * PLACE_KEEP; if there is none, s->top, or NULL if s->top is NULL or has no name. */
 static const char *function_of(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;

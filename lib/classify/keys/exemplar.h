@@ -14,12 +14,11 @@
  * False: out of memory. */
 typedef bool (*exemplar_take)(void *ctx, const char *piece, size_t len);
 
-/* Cuts the stack of a key, which keyer_key has made for d and whose stack is not NULL, into pieces.
- * The first describes the
- * stall, and has the frames by which the key's other samples differ from the stack; each later one
- * a frame, innermost first, or the image of the frames after it. No piece has data of the user, the
- * device or this run of the process, so that equal code gives equal pieces. False: out of memory.
- */
+/* Cuts key->stack, which must not be NULL, into pieces; keyer_key has made the key for d. The first
+ * piece describes the stall, and has the frames by which key->others differ from the stack; each
+ * later piece describes a frame, innermost first, or the image of the frames after it. No piece has
+ * data of the user, the device or this run of the process, so that equal code gives equal pieces.
+ * False: out of memory. */
 bool exemplar_cut(const struct dump *d, const struct stall_key *key, exemplar_take take,
                   void *ctx) BASE_MUST_USE;
 

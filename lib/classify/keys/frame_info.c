@@ -188,7 +188,8 @@ static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct
     if (id[0]) {
         info->image = arena_strdup(&t->arena, id, strlen(id));
     } else {
-        /* A framework that rules name is one, in whichever image a system's version has it. */
+        /* A framework that rules name has the same name in all keys, though the images that contain
+         * it differ between versions of a system. */
         info->image = info->in_app && t->rules ? "app"
                       : info->vendor           ? info->vendor
                       : info->framework        ? info->framework

@@ -121,8 +121,9 @@ struct lock_holder {
 /* A sample that differs from the classified stack in the frame next to the shared outer frames. */
 struct key_other {
     const struct dump_stack *stack; /* borrowed from the dump */
-    /* Number of the outermost frames that are the same, with all functions inlined there, as frames
-     * of the classified stack and as frames of this one. */
+    /* Number of the outermost frames that have the same functions in both stacks, the functions
+     * inlined there included; shared: as frames of the classified stack, own: as frames of
+     * `stack`. */
     size_t shared, own;
 };
 

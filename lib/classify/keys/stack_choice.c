@@ -15,8 +15,8 @@ static bool judged_push(struct keyer *k, struct frame_info *info, const struct d
     return info && (info->hidden || VEC_PUSH(&k->frames, (struct judged_frame){info, line}));
 }
 
-/* Appends to k->frames, if the options count inlined functions, those inlined in frame i of a
- * stack, then the frame itself; what rules hide is left out. False: out of memory. */
+/* Appends frame i of a stack to k->frames, after the functions that are inlined in it if
+ * key_options.inlines is true; functions that rules hide are left out. False: out of memory. */
 static bool push_frame(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                        size_t i) {
     const struct dump_location *l = location_of(d, s, i);
@@ -54,9 +54,9 @@ bool whole_frames(struct keyer *k, const struct dump *d, const struct dump_stack
     return ok;
 }
 
-/* Returns the caller of frame i, for rules: the next frame outwards. If that is a nameless one
- * outside of the app, and a named one follows with only frames of the same image between them, the
- * named one is returned. NULL: there is no next frame. */
+/* Returns the caller of frame i, for rules: the next frame outwards. If that frame is nameless and
+ * outside of the app, the first named frame further out is returned in its place, if it and all
+ * frames before it are of the same image as the next frame. NULL: there is no next frame. */
 static const struct frame_info *caller_of(const struct keyer *k, const struct judged_stack *s,
                                           size_t i) {
     const struct frame_info *next = i + 1 < s->count ? judged_at(k, s, i + 1)->info : NULL;

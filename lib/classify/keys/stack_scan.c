@@ -97,10 +97,10 @@ static bool is_no_evidence(const struct frame_info *info) {
            (!info->framework[0] || info->loop_image);
 }
 
-/* Is frame i work that the loop itself does between two waits: a function of an image with a loop
- * that is innermost or no callout, or innermost runtime code, such as a system call, that does not
- * wait? Such work counts as idle only in a
- * dump that was captured after the end of its stall. */
+/* Is frame i work that the loop itself does between two waits? It is if rules skip it and give it
+ * no cause, and it is a function of an image with a loop (a callout only if it is innermost), or
+ * innermost runtime code, such as a system call. Such work counts as idle only in a dump that was
+ * captured after the end of its stall. */
 static bool is_loop_work(const struct frame_info *info, size_t i) {
     bool own = info->loop_image && (!info->callout || i == 0);
     return info->place == PLACE_SKIP && info->cause == CAUSE_NONE &&

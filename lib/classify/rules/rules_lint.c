@@ -9,10 +9,10 @@
 
 enum { WIDE_LITERALS = 3 }; /* fewer literal bytes make a pattern for any image match by chance */
 
-/* The maximum amount of work of all comparisons, where one comparison costs 16, plus the bytes of
- * one function's pattern times those of the other's, plus 16 * (n + 1) * m for n and m images, and
- * the same for callers and for frameworks. A
- * file of short patterns reaches it after some seconds. */
+/* The maximum amount of work of all comparisons. Comparing an earlier rule with a later one costs
+ * 16, plus the bytes of one function's pattern times those of the other's, plus 16 * (n + 1) * m
+ * for n images of the earlier rule and m of the later one, and the same for callers and for
+ * frameworks. A file of short patterns reaches this amount after some seconds. */
 static const uint64_t work_max = UINT64_C(1) << 31;
 
 const char *rules_fault_text(enum rules_fault f) {
@@ -44,8 +44,8 @@ static bool images_cover(const struct rule *a, const struct rule *b) {
     return a->image_count == 0 || b->image_count > 0;
 }
 
-/* Is there, for each pattern in b, one in a that matches every name that it matches? An empty list
- * matches every name. */
+/* Is there, for each pattern in b, a pattern in a that matches every name that the pattern in b
+ * matches? An empty list matches every name. */
 static bool any_covers(const struct pattern *a, size_t a_count, const struct pattern *b,
                        size_t b_count) {
     for (size_t i = 0; i < b_count; i++) {

@@ -13,8 +13,8 @@ struct rule_list {
     size_t len, cap;
 };
 
-/* The index of the rules of one kind. Each rule is filed once, under its most specific property; a
- * rule by image is filed for the first byte of each of its images. */
+/* The index of the rules of one kind. Each rule is filed in one of the members, by its most
+ * specific property; in by_image it is filed under the first byte of each of its images. */
 struct kind_index {
     struct map exact; /* key: function without wildcards; value: its first rule; rule.next chains
                          the others */

@@ -1,9 +1,10 @@
 /* Counts durations in fixed logarithmic cells, for percentiles. All arithmetic is on integers,
  * and two histograms add up exactly, in any order.
  *
- * Values below 128 have a cell each; from 128 on, every power of two is cut into 64 cells, so a
- * cell's middle is at most 1/128 (0.8 %) away from any value in it (the scheme of Gil Tene's
- * HdrHistogram). Only cells in use take memory. */
+ * Values below 128 have a cell each; from 128 on, each range from a power of two to the next is cut
+ * into 64 cells, so that the middle of a value's cell is at most 1/128 (0.8 %) away from the value
+ * (the scheme of Gil Tene's HdrHistogram); values above 2^40 count as 2^40. Only cells in use take
+ * memory. */
 #ifndef STALLKIT_CLASSIFY_HISTOGRAM_H
 #define STALLKIT_CLASSIFY_HISTOGRAM_H
 

@@ -73,9 +73,10 @@ struct partial_writer {
     struct jsonw w;
     struct sink *out;
     struct partial_rows tables[PARTIAL_TABLES];
-    /* Looked up once, because each look-up hashes a text or a frame: for each frame in use, by its
-     * index, the indexes of its texts (NO_INDEX = it lacks the text), the indexes of the frames of
-     * all buckets, set after set, and for each bucket by its index where its own begin. */
+    /* Looked up once, because each look-up hashes a text or a frame. frame_texts: for each frame in
+     * use, by its index, the indexes of its texts (NO_INDEX = it lacks the text); frames: the
+     * indexes of the frames of all buckets, set after set; first_frame: for each set, and each of
+     * its buckets by index, the position in `frames` of the bucket's first frame. */
     uint32_t (*frame_texts)[FRAME_TEXTS];
     VEC(uint32_t) frames;
     size_t *first_frame[PARTIAL_SETS];
@@ -121,8 +122,8 @@ struct partial_reader {
     uint64_t previous_hash;
 };
 
-/* A line that is being read. The first malformed member sticks; the values that were read then, and
- * those read afterwards, must not be used. */
+/* A line that is being read. The first malformed member sticks; the values that are read from it
+ * and after it must not be used. */
 struct partial_line {
     struct partial_reader *r;
     const char *bad; /* name of the malformed member; NULL = none */

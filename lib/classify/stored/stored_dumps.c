@@ -230,7 +230,7 @@ static bool copy_samples(struct stored_dumps *s, struct stored_dump *out, const 
     return true;
 }
 
-/* Returns a copy of the dump, and the caller owns the copy; NULL = out of memory. */
+/* Returns a copy of the dump, which the caller owns; NULL = out of memory. */
 static struct stored_dump *copy_dump(struct stored_dumps *s, const struct dump *d,
                                      const struct stall_key *key) {
     struct stored_dump *out = calloc(1, sizeof *out);

@@ -1,6 +1,6 @@
 /* Adds dumps, and counts and stalled time by version, day or screen, to the buckets of level 1 of a
- * finished triage. They come from a caller that keeps them itself, such as a history. They appear
- * only in the summary of the triage (summary.h), and change none of its counts. */
+ * finished triage. What is added comes from a caller that keeps it itself, such as a history, only
+ * appears in the summary of the triage (summary.h), and changes none of the triage's counts. */
 #ifndef STALLKIT_CLASSIFY_SHOWN_H
 #define STALLKIT_CLASSIFY_SHOWN_H
 

@@ -207,7 +207,8 @@ static enum st take_gone(struct rows_reader *r, gone_visit visit, void *ctx, str
     return st;
 }
 
-/* Makes room for `count` further buckets, in huge pages if these are many. */
+/* Makes room for `count` further buckets, in huge pages if there are many buckets. False: out of
+ * memory. */
 static bool reserve_buckets(struct summary *s, size_t count) {
     struct summary_bucket *moved = NULL;
     size_t cap = 0, len = s->buckets.len;

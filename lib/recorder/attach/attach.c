@@ -95,7 +95,8 @@ static void describe_app(struct attach *a) {
     device_linux_describe(&a->device, &a->about);
 }
 
-/* Forgets the images and the name, because the process runs another program. */
+/* Forgets the images, and reads the images and the name of the other program that the process now
+ * runs. */
 static void change_program(struct attach *a) {
     remote_images_forget(a->unwinder.images);
     remote_images_refresh(a->unwinder.images);
@@ -187,8 +188,8 @@ static void forget_ended(struct attach *a, size_t at) {
     a->loops[at] = a->loops[--a->loop_count];
 }
 
-/* Watches the wanted threads that are new, in place of those that have ended; a thread that the
- * system refuses is left out. */
+/* Frees the threads that have ended, and watches the wanted threads that are not watched yet; a
+ * thread that the system refuses is left out. */
 static void find_threads(struct attach *a) {
     pid_t *ids = NULL;
     const char *what;
@@ -261,8 +262,8 @@ bool attach_ended(const struct attach *a) {
     return remote_process_ended(&a->process);
 }
 
-/* Returns the ms between two steps. If threads are watched by samples, four steps must fit into the
- * threshold, so that no stall is missed. */
+/* Returns the ms between two steps: at most ATTACH_LOOK_MS. If threads are watched by samples, four
+ * steps must fit into the threshold, so that no stall is missed. */
 static uint64_t look_ms(const struct attach *a) {
     uint64_t ms = a->config.threshold_ms / 4;
     if (a->totals.by_events || ms > ATTACH_LOOK_MS) {
@@ -282,7 +283,7 @@ static bool changes_program(struct attach *a) {
     return changes;
 }
 
-/* Returns the sums of all threads that were watched until now_ns, ended ones included. */
+/* Returns the sums, up to now_ns, over all threads that are or were watched. */
 static struct attach_sums sum_threads(const struct attach *a, uint64_t now_ns) {
     struct attach_sums sums = a->gone;
     for (size_t i = 0; i < a->loop_count; i++) {
@@ -421,12 +422,12 @@ static bool open_trace(struct attach *a, const char *path, struct attach_problem
     return true;
 }
 
-/* Watches the main thread by events where the system allows it, else by samples; totals.why_not is
- * then the reason. */
+/* Watches the main thread by events where the system allows it and `samples` is false, else by
+ * samples; if the system does not allow it, totals.why_not is set to the reason. */
 static bool open_main_loop(struct attach *a, bool samples, struct attach_problem *problem) {
     const char *what = "tracefs";
     pid_t tid = a->process.pid;
-    /* If memory runs out it is NULL, and code made at run time stays without names. */
+    /* a->jit is NULL if memory runs out; code made at run time then stays without names. */
     a->jit = jit_names_new();
     a->others = (struct attach_others){.unwinder = &a->unwinder};
     a->totals.by_events = !samples && perf_tracing_find(&a->tracing);

@@ -3,14 +3,15 @@
  * while it runs. The process may be static, of any language, in a container, or started long ago.
  *
  *     attach_open                      finds the process, begins to watch it
- *     do wait until attach_step's time, or attach_ends_fd is readable
- *     while (attach_step … )
- *     attach_finish                    closes what is open, writes
+ *     attach_step                      again and again until attach_ended, each time at the time
+ *                                      that the last call returned, or when attach_ends_fd becomes
+ *                                      readable
+ *     attach_finish                    ends the open stalls, writes their dumps
  *     attach_close
  *
  * The caller's thread runs all of it, and only one thread may call at a time. Threads are watched
- * through perf events where the system allows it (attach_watch.h), else by samples of their
- * state. */
+ * through perf events where the system allows it (attach_watch.h) and attach_options.samples is
+ * false, else by samples of their state. */
 #ifndef STALLREC_ATTACH_H
 #define STALLREC_ATTACH_H
 
@@ -38,42 +39,45 @@ struct attach_options {
     /* The places that the loop may have, one on each line, in the form that place_is_called takes;
      * NULL: any place is allowed. Borrowed until attach_close. */
     const char *loop_at;
-    /* The file to which a trace of the first thread's events is written (trace_write.h); NULL: no
-     * trace. Borrowed until attach_open returns. */
+    /* The file to which a trace of the first watched thread's events is written (trace_write.h);
+     * NULL: no trace. Borrowed until attach_open returns. */
     const char *trace;
-    const char *threads; /* a glob on names of threads to watch; NULL: the main thread */
+    /* A glob on names of threads to watch; NULL or "": the main thread is watched. */
+    const char *threads;
     /* The context of the dumps, "KEY=VALUE" on each line; NULL: none. Borrowed until attach_open
      * returns. */
     const char *context;
 };
 
-/* The reason why a process is not watched, printed as "what: strerror(error) (remedy)". */
+/* The reason why a process cannot be watched, or not by perf events, printed as "what:
+ * strerror(error) (remedy)". */
 struct attach_problem {
     int error; /* an errno; 0: no errno applies */
     char what[ATTACH_TEXT];
     const char *remedy; /* what a user can do about it; NULL: nothing is known */
 };
 
-/* Begins to record the process options->pid. False: *problem has the reason. */
+/* Begins to record the process options->pid. *out is freed by attach_close. False: *problem has the
+ * reason, and *out is not set. */
 bool attach_open(struct attach **out, const struct attach_options *options,
                  struct attach_problem *problem);
 
 /* Returns a descriptor that is readable once the process has ended. */
 int attach_ends_fd(const struct attach *a);
-/* Has the process ended? */
+/* Has the process ended? True also for a zombie. */
 bool attach_ended(const struct attach *a);
 
 /* Reads the events or the states of the watched threads, and writes the dumps that are due. Returns
  * the time (ns of stallrec_clock_ns) by which the next call is due. */
 uint64_t attach_step(struct attach *a);
 
-/* Ends the recording and writes all open dumps. killed: 1 = a signal ended the process, 0 = none
- * did, -1 = not known. */
+/* Ends the recording, and writes all dumps that were not written yet. killed: 1 = a signal ended
+ * the process, 0 = no signal did, -1 = not known. */
 void attach_finish(struct attach *a, int killed);
 
-/* Lists the child processes that have not ended of all threads of the process. Returns their
- * number; *out: their ids, which the caller frees, or NULL if there are none. A process whose
- * parent has ended is not found. */
+/* Lists the child processes of all threads of the process, zombies included. Returns their number;
+ * *out: their ids, which the caller frees, or NULL if there are none. A child whose parent has
+ * ended is not found. */
 size_t attach_children(const struct attach *a, pid_t **out);
 
 /* The totals of the recording so far: counts, and times in ms. */
@@ -88,37 +92,45 @@ struct attach_totals {
                           or of standard input */
     uint64_t unwatched_ms[REC_UNWATCHED_REASONS]; /* the parts of looped_ms that were not watched,
                                                      by reason */
-    char unclear[ATTACH_TEXT]; /* the place of the longest wait of REC_UNWATCHED_UNCLEAR; "": there
-                                  was none */
-    uint64_t limited;          /* number of pauses in reading, because a loop turned too often */
-    /* samples: number of samples of threads with a known loop; busy_samples: number of those in
-     * which the loop was busy. */
+    /* The place of a thread's longest wait of REC_UNWATCHED_UNCLEAR; if several threads with a loop
+     * had such waits, the place is of one of these threads, not of the longest wait of all. "":
+     * there was no such wait. */
+    char unclear[ATTACH_TEXT];
+    uint64_t limited; /* number of pauses in reading, because there were too many waits, or records
+                         of events were lost */
+    /* samples: number of looks at threads whose loop was known, by events or by samples;
+     * busy_samples: number of those in which the loop was busy. */
     uint64_t samples, busy_samples;
-    uint32_t threads,
-        loops;         /* threads: number of watched threads; loops: number of those with a loop */
-    bool trace_failed; /* a part of the trace could not be written */
+    uint32_t threads, loops;   /* threads: number of threads that are or were watched; loops: number
+                                  of those with a loop */
+    bool trace_failed;         /* a part of the trace could not be written */
     uint32_t threads_left_out; /* the largest number of threads for which a dump had no room */
     uint32_t
         threads_left; /* number of wanted threads that are not watched, since there are too many */
-    bool by_events;   /* perf events are used; false: samples are used, for the reason why_not */
+    bool by_events;   /* perf events are used; false: samples are used */
+    /* The reason why samples are used; zeroed if they are not, or if attach_options.samples demands
+     * them. */
     struct attach_problem why_not;
-    char loop_at[ATTACH_TEXT];     /* the place of the main thread's loop, or else of another
-                                      thread's; "": no loop was seen */
-    enum finder_kind loop_kind;    /* kind of object on which the loop at loop_at waits */
-    char other_loops[ATTACH_TEXT]; /* names of threads that seem to have a loop, if none was seen */
-    char program[ATTACH_TEXT];     /* the program's file name */
+    char loop_at[ATTACH_TEXT];  /* the place of the main thread's loop, or else of another thread's;
+                                   "": no loop was seen */
+    enum finder_kind loop_kind; /* kind of object on which the loop at loop_at waits */
+    /* Names, with ", " between them, of threads that were not watched and were seen to wait for
+     * descriptors while no loop was known. */
+    char other_loops[ATTACH_TEXT];
+    char program[ATTACH_TEXT]; /* the program's file name */
 };
 struct attach_totals attach_totals(struct attach *a);
 
-/* What the first watched thread's loop did since the last call of attach_look_at_top, for
- * `stallrec --top`. Of a busy stretch that began before that call, busy_permille counts the part
- * since the call, and longest_ms the whole length. */
+/* What the first watched thread's loop did from the previous call of attach_look_at_top (at first,
+ * from the start of the recording) to the present one, for `stallrec --top`. Of a busy stretch that
+ * began before the previous call, busy_permille counts only the part after that call, and
+ * longest_ms the whole length. */
 struct attach_top {
-    bool known; /* the loop is known, and the other members are set */
+    bool known; /* the loop is known; false: busy_permille and longest_ms say nothing */
     uint32_t busy_permille;
     uint64_t longest_ms;     /* ms of the longest busy stretch, up to now if it continues */
-    char inner[ATTACH_TEXT]; /* the innermost function of the last stack that was taken; "": no
-                                stack was taken */
+    char inner[ATTACH_TEXT]; /* the innermost function of the last stack that was taken in that
+                                time; "": no stack was taken, or the function has no name */
     char app[ATTACH_TEXT];   /* the innermost function of that stack in the program's own files; "":
                                 there is none */
 };

@@ -77,7 +77,8 @@ static void read_cpu(void *ctx, struct rec_cpu *out) {
     out->monitor_ns = copy_cpu_ns_async(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Fills in random bytes for ids, which must differ but need not be secret. */
+/* Fills in random bytes, or zeros if the kernel gives none, for ids, which must differ but need not
+ * be secret. */
 static void fill_random(void *ctx, uint8_t *out, size_t size) {
     (void)ctx;
     if (getrandom(out, size, 0) != (ssize_t)size) {
@@ -158,7 +159,8 @@ static bool is_place_allowed(void *ctx, uint64_t place) {
     return false;
 }
 
-/* Names a place as the preloaded recorder does: "libuv.so.1+0x1f30 (uv__io_poll)". */
+/* Names a place as the preloaded recorder does: "libuv.so.1+0x1f30 (uv__io_poll)", or "0x…" if the
+ * place is in no image. */
 static void name_place(const struct attach_loop *l, uint64_t place, char text[ATTACH_TEXT]) {
     struct remote_images *images = l->attach->unwinder.images;
     struct rec_image image;
@@ -196,7 +198,8 @@ static void name_unclear(struct attach_loop *l) {
 
 /* ---- events that are reported to the core ---- */
 
-/* Adds the current busy stretch, up to at_ns, to the sums for attach_loop_top. */
+/* Adds the part of the current busy stretch from the last call of attach_loop_top to at_ns to
+ * l->busy_ns, and sets l->longest_ns if the whole stretch is longer. */
 static void count_stretch(struct attach_loop *l, uint64_t at_ns) {
     if (l->stretch_ns == 0 || at_ns < l->stretch_ns) {
         return;
@@ -307,7 +310,7 @@ static void count_look(struct attach_loop *l) {
 uint64_t attach_loop_step(struct attach_loop *l) {
     struct attach *a = l->attach;
     /* A late step on a busy machine is no gap in watching, because the process ran in the meantime.
-     * It is a gap only if the process was stopped. */
+     * Time since the last step is a gap only if the thread was stopped. */
     if (!l->watch.stopped) {
         rec_core_wait_begin(l->core, stallrec_clock_ns());
     }
@@ -342,7 +345,7 @@ void attach_loop_finish(struct attach_loop *l) {
     l->ended = true;
     attach_watch_look(&l->watch, stallrec_clock_ns());
     /* On a busy machine the thread's end is noticed late: a stall lasts until that end, not until
-     * now. */
+     * now, if an event shows the time of the end. */
     uint64_t ended_ns = l->watch.ended_ns ? l->watch.ended_ns : stallrec_clock_ns();
     l->ended_ns = ended_ns;
     wait_edges_finish(&l->watch.edges, ended_ns);

@@ -110,10 +110,10 @@ static uint32_t open_running(const struct attach_others *o, struct rec_thread *t
     return n;
 }
 
-/* Captures the stacks of the threads that run, at most ATTACH_RUNNING_MAX. The kernel copies all of
- * them at the same time: a thread's stack after the thread has used RUNNING_PERIOD_NS of processor
- * time. A thread that does not use that much within RUNNING_STEPS * RUNNING_STEP_NS gets no
- * stack. */
+/* Captures the stacks of the threads that run, at most ATTACH_RUNNING_MAX, if perf events are
+ * allowed. The events of all these threads are open during the same time; the kernel copies a
+ * thread's stack when that thread has used RUNNING_PERIOD_NS of processor time. A thread that does
+ * not use that much within RUNNING_STEPS * RUNNING_STEP_NS gets no stack. */
 static void capture_running(struct attach_others *o, struct rec_thread *threads, uint32_t count) {
     struct running_copy copies[ATTACH_RUNNING_MAX];
     uint32_t n = open_running(o, threads, count, copies), left = n;
@@ -163,7 +163,7 @@ static uint64_t cpu_of(const struct remote_process *process, pid_t tid) {
 }
 
 /* Returns the processor time in ns that the thread had used at the last call of attach_others_top;
- * 0: the thread was not seen then. */
+ * 0: the thread was not seen then. now: its processor time now. */
 static uint64_t used_before(const struct attach_others *o, pid_t tid, uint64_t now) {
     for (size_t i = 0; i < o->use_count; i++) {
         if (o->uses[i].tid == tid) {

@@ -24,10 +24,11 @@ struct attach_others {
         locks; /* layout of the process's locks; all false: owners of locks are not known */
     uint64_t locks_generation; /* generation of the images for which `locks` was found, + 1; 0:
                                   `locks` was never found */
-    struct attach_use *uses;   /* processor times of the threads, by id */
+    struct attach_use *uses;   /* processor times of the first ATTACH_OTHERS_MAX threads, by rising
+                                  id */
     size_t use_count;
     uint64_t used_ns; /* time at which processor times were read last */
-    bool used;        /* processor times were read once */
+    bool used;        /* the last call of attach_others_top could store processor times */
 };
 
 void attach_others_release(struct attach_others *o);
@@ -37,7 +38,8 @@ void attach_others_release(struct attach_others *o);
 uint32_t attach_others_share(const struct attach_others *o, pid_t tid);
 
 /* Returns the object for which a thread that is blocked in `call` waits. The owner of a lock is
- * known only in a process with the GNU C library that numbers its threads as this one does. */
+ * known only in a process with the GNU C library whose id in its own pid namespace is the same as
+ * its id here. */
 struct rec_wait attach_wait(struct attach_others *o, pid_t tid, const struct proc_syscall *call);
 
 /* Fills out[0 … result) with all threads but `watched`, by rising id, with the stacks of those that
@@ -47,8 +49,9 @@ struct rec_wait attach_wait(struct attach_others *o, pid_t tid, const struct pro
 uint32_t attach_others_capture(struct attach_others *o, pid_t watched, struct rec_thread *out,
                                uint32_t max, uint32_t *left_out);
 
-/* Sets *out to the thread that used most processor time since the last call, without its stack.
- * False: this is the first call, or no thread used any. */
+/* Sets *out to the thread, of the first ATTACH_OTHERS_MAX, that used most processor time since the
+ * last call, without its stack. False: this is the first call, no thread used any, that thread has
+ * ended, or memory ran out in this call or the last one. */
 bool attach_others_top(struct attach_others *o, struct rec_thread *out);
 
 #endif

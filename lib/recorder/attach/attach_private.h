@@ -30,13 +30,19 @@ struct attach_loop {
     char loop_at[ATTACH_TEXT]; /* "": no loop is known */
     enum finder_kind loop_kind;
     uint64_t unclear_place;    /* the place that the text `unclear` names; 0 = none */
-    char unclear[ATTACH_TEXT]; /* as in struct attach_totals */
-    char name[ATTACH_TEXT];    /* the thread's name */
+    char unclear[ATTACH_TEXT]; /* place of the thread's longest wait of REC_UNWATCHED_UNCLEAR; "":
+                                  there was none */
+    char name[ATTACH_TEXT];    /* the thread's name when the watching began */
+    /* edges: the last REC_TRANSITIONS edges, in a ring; edge_count: number of all edges. */
     struct rec_transition edges[REC_TRANSITIONS];
     uint64_t edge_count;
-    uint64_t missed_ns; /* ns that were not watched although the loop is known */
-    uint64_t samples, busy_samples;
-    /* Sums for attach_loop_top since its last call. */
+    /* Ns in which edges were lost (attach_watch.unwatched_ns), or in which missed waits may hide a
+     * stall (wait_edges.unwatched_ns). */
+    uint64_t missed_ns;
+    uint64_t samples, busy_samples; /* as in struct attach_totals, of this thread */
+    /* topped_ns: time of the last call of attach_loop_top, or else of the recording's start;
+     * busy_ns: ns since then of busy stretches that have ended; longest_ns: length of the longest
+     * of these stretches. */
     uint64_t topped_ns, busy_ns, longest_ns;
     uint64_t stretch_ns; /* start of the current busy stretch; 0: the loop is not busy */
     uint64_t last_frames[ATTACH_TOP_FRAMES]; /* frames of the last stack that was taken */
@@ -96,20 +102,23 @@ enum { ATTACH_LOOPS_MAX = 64 };
 
 /* ---- attach_loop.c ---- */
 
-/* Begins to watch a thread, whose waits are seen from now on. False, with errno set: *what names
- * the resource that the system refused. */
+/* Begins to watch a thread, whose waits are seen from now on; events: by perf events, else by
+ * samples. *out is freed by attach_loop_free. False, with errno set: *what names the resource that
+ * the system refused. */
 bool attach_loop_open(struct attach *a, pid_t tid, bool events, struct attach_loop **out,
                       const char **what);
-/* Begins to record the thread, once the session has begun. */
+/* Begins to record the thread. It must be called after the session has begun (rec_policy_begin). */
 void attach_loop_begin(struct attach_loop *l);
 void attach_loop_free(struct attach_loop *l);
 
-/* Reads the thread's events or state, and passes the new events to its core. Returns the time (ns
- * of stallrec_clock_ns) by which the next call is due. */
+/* Reads the thread's events or state, passes the new events to its core, and writes the dumps that
+ * are due. Returns the time (ns of stallrec_clock_ns) by which the next call is due. */
 uint64_t attach_loop_step(struct attach_loop *l);
-/* Ends the recording of the thread, because the thread or the whole recording has ended. */
+/* Ends the recording of the thread, because the thread or the whole recording has ended, and writes
+ * its dumps. Nothing is done if the recording has ended already or has not begun. */
 void attach_loop_finish(struct attach_loop *l);
-/* Returns how much of the thread's time until now_ns was watched. */
+/* Returns how much of the thread's time until now_ns, or until its recording's end if that is
+ * earlier, was watched. The recording must have begun. */
 struct rec_watched attach_loop_watched(const struct attach_loop *l, uint64_t now_ns);
 /* Returns the busy times of the thread's loop since the last call. */
 struct attach_top attach_loop_top(struct attach_loop *l);

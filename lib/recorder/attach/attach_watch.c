@@ -16,14 +16,14 @@
 enum {
     SAMPLE_AFTER_MS = 10, /* busy time after which stacks are copied */
     SAMPLE_MS =
-        /* Ms of processor time between two copies of the stack: about seven copies between two
-         * looks. */
+        /* Ms of processor time between two copies of the stack: about six copies between two
+         * looks, which are ATTACH_LOOK_MS apart. */
     8,
     SAMPLE_AGE_MS = 75, /* an older copy is out of date, unless the thread has hardly run since */
     QUEUE_MAX = 1 << 20,
     LET_GO_TRIES = 1000,
-    QUIET_MS = 400 /* a wait that is seen by samples counts as one more wait each time that it has
-                      lasted this long */
+    QUIET_MS = 400 /* while no loop is known, a wait that is seen by samples counts as one more wait
+                      each time that it has lasted this long */
 };
 #define MS UINT64_C(1000000)
 
@@ -55,11 +55,12 @@ bool attach_watch_take(struct attach_watch *w, struct rec_event *out) {
 
 /* Memory to which a wait's arguments point. The bytes are those at the start of the wait as far as
  * the copy of the stack reaches, else the bytes as they are now. Stack memory beyond the copy is
- * read only while the wait continues, because another function may use it afterwards. */
+ * read only if goes_on is true, because another function may use it after the wait; other memory is
+ * read unless `over` is true. */
 struct wait_memory {
     const struct attach_watch *watch;
     const struct cfi_stack *stack;
-    bool goes_on;
+    bool goes_on; /* the wait is known to continue */
     bool over; /* the wait has ended, and memory that is not in `stack` may be another's by now */
 };
 
@@ -270,8 +271,8 @@ static void switch_events(struct attach_watch *w) {
     }
 }
 
-/* Turns reading of waits on or off, as the budget decides. While no waits are read, the thread
- * counts as idle, as in its last wait. */
+/* Turns reading of waits on or off, as the budget decides. While reading pauses, the thread counts
+ * as idle (wait_edges_miss). */
 static void follow_budget(struct attach_watch *w, bool busy_long, uint64_t now_ns) {
     w->unwatched_ns += w->budget.lost && now_ns > w->last_ns ? now_ns - w->last_ns : 0;
     unsigned changes = edge_budget_look(&w->budget, busy_long, waits_on_conditions(w), now_ns);
@@ -429,8 +430,9 @@ void attach_watch_look(struct attach_watch *w, uint64_t now_ns) {
 
 /* ---- stacks ---- */
 
-/* Unwinds the newest stack that the kernel copied while the thread ran. False: no copy is
- * recent. */
+/* Unwinds the newest stack that the kernel copied while the thread ran. False: there is no copy
+ * since the loop became busy, the newest one is out of date (SAMPLE_AGE_MS), or no frame was
+ * found. */
 static bool sample_running(struct attach_watch *w, struct rec_stack *out) {
     take_stacks(w);
     uint64_t now = stallrec_clock_ns(), cpu = remote_thread_cpu_ns(&w->thread);
@@ -444,7 +446,8 @@ static bool sample_running(struct attach_watch *w, struct rec_stack *out) {
     return out->count > 0;
 }
 
-/* Stops a running thread, copies its stack, lets the thread run on, and unwinds the copy. */
+/* Stops a running thread, copies its stack, lets the thread run on, and unwinds the copy. False:
+ * the thread waits in a call of wait_call.c, ptrace_copy failed, or no frame was found. */
 static bool sample_stopped(struct attach_watch *w, struct rec_stack *out) {
     struct cfi_registers regs;
     struct cfi_stack stack;
@@ -459,8 +462,7 @@ static bool sample_stopped(struct attach_watch *w, struct rec_stack *out) {
     return out->count > 0;
 }
 
-/* Sets *out to the latest wait of the loop that the finder believes to be the thread's. False: it
- * believes none. */
+/* Sets *out to the latest wait of the loop that finder_loop returns. False: it returns NULL. */
 static bool latest_loop_wait(const struct attach_watch *w, struct finder_wait *out) {
     const struct finder_candidate *loop = finder_loop(&w->edges.finder);
     if (loop) {

@@ -12,8 +12,8 @@
 #include "core/event.h"
 
 enum attach_way {
-    ATTACH_BY_EVENTS, /* the thread is watched by perf events, which show each edge of the loop at
-                         its exact time */
+    ATTACH_BY_EVENTS, /* the thread is watched by perf events, which show the edges of the loop at
+                         their exact times, except while the budget pauses reading */
     ATTACH_BY_SAMPLES /* the thread is examined in fixed intervals, and an edge gets the time at
                          which it was noticed */
 };
@@ -37,25 +37,31 @@ struct attach_watch {
     struct wait_edges edges;
     uint64_t threshold_ns; /* the length of the shortest stall */
     struct wait_places places;
-    struct rec_event *queue; /* events that attach_watch_take has not passed on yet, by time */
+    /* Events for the core, by time: attach_watch_take has passed on queue[0 .. queue_taken), and
+     * queue[queue_taken .. queue_count) is still to be passed on. */
+    struct rec_event *queue;
     size_t queue_count, queue_taken, queue_room;
-    bool out_of_memory;
-    bool execs; /* the thread runs another program: attach_watch_restart is due */
+    bool out_of_memory; /* an event was dropped, as the queue could not grow */
+    bool execs;         /* the thread runs another program: attach_watch_restart is due */
     struct edge_budget
         budget; /* decides what is read; calls_on and sleeps_on tell what is read now */
-    struct attach_waiter waiters[ATTACH_WAITERS]; /* functions that were asked for, by address */
+    struct attach_waiter waiters[ATTACH_WAITERS]; /* functions that were looked up, each at the
+                                                     index that its address gives */
     uint32_t calls_on;
     bool sleeps_on;
     bool sampling;    /* stacks are copied while the thread runs */
-    uint64_t last_ns; /* the time of the last record */
+    uint64_t last_ns; /* time of the last sample that was read, or else of the watching's start */
     uint64_t
         /* Time at which the thread ended; 0: it has not ended, or no event has shown its end. */
         ended_ns;
-    /* The call of the last wait whose start was seen, if that wait was the loop's; else pc is 0. */
+    /* pc and sp of the last wait that was reported to `edges`, if that wait was the loop's; else pc
+     * is 0. The other members are 0. */
     struct proc_syscall idle_call;
-    bool stopped; /* the thread is stopped, by a signal or a debugger, in no wait of its loop */
-    bool rests; /* the thread counts as idle (wait_edges_rest); each look checks whether it still is
-                 */
+    /* The last look found the thread stopped, by a signal or a debugger. A look by events checks
+     * this only while the thread seems busy. */
+    bool stopped;
+    bool rests; /* the thread counts as idle by wait_edges_rest; each look by events checks whether
+                   it is still idle */
     bool elsewhere; /* the thread rests because another thread waits for its loop's descriptors */
     /* Ns for which other threads waited for its loop's descriptors, and the time up to which these
      * ns are counted. */
@@ -67,35 +73,38 @@ struct attach_watch {
     uint8_t *runs_stack;
     /* size and time of the copy in runs_stack, and the thread's processor time when it was read */
     uint64_t runs_size, runs_ns, runs_cpu_ns;
-    uint64_t sampled_cpu_ns; /* the thread's processor time at the last good sample */
-    bool have_sample;
-    bool stopping; /* the thread was asked to stop for a copy, and has not stopped yet */
-    /* The values that the last look by samples read: how often the thread slept, and its program.
-     */
+    uint64_t sampled_cpu_ns; /* the thread's processor time when attach_watch_sample last tried to
+                                take a stack */
+    bool have_sample;        /* that call took a stack */
+    bool stopping;           /* the thread was asked to stop for a copy, and has not stopped yet */
+    /* sleeps: how often the thread had slept at the last look by samples, with the stops for later
+     * copies added; program: remote_thread_program when the watching began or restarted. */
     uint64_t sleeps, program;
     uint64_t unwatched_ns; /* ns in which edges were lost; the caller takes and clears them */
 };
 
-/* Begins to watch the thread `tid` for stalls of threshold_ns and more. w must be zeroed before,
- * must not move, and must be released in any case. tracing is NULL to watch by samples. False, with
- * errno set: *what names the resource that the system refused. */
+/* Begins to watch the thread `tid` for stalls of threshold_ns and more. *w is overwritten, must not
+ * move afterwards, and must be released also after a failure. tracing: NULL to watch by samples.
+ * unwinder and others are borrowed, *places is copied. False, with errno set: *what names the
+ * resource that the system refused. */
 bool attach_watch_open(struct attach_watch *w, struct remote_unwinder *unwinder,
                        struct attach_others *others, const struct perf_tracing *tracing, pid_t tid,
                        uint64_t threshold_ns, const struct wait_places *places, const char **what);
 void attach_watch_release(struct attach_watch *w);
 
 /* Starts anew, because the thread runs another program, of which nothing is known. Events that the
- * kernel has removed are opened again. False: they cannot be opened (errno), and the thread is
- * watched by samples from now on. */
+ * kernel has removed are opened again. False: they cannot be opened, and the thread is watched by
+ * samples from now on. */
 bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tracing);
 
-/* Has the thread begun another program since the last look? */
+/* Has the thread begun another program since attach_watch_open or the last attach_watch_restart? */
 bool attach_watch_execs(struct attach_watch *w);
 /* Is the call a wait for descriptors, as a loop's is? */
 bool attach_watch_is_loop_call(const struct proc_syscall *call);
 
-/* Reads the thread's events or state up to now_ns, and makes the kernel copy its stack while it is
- * busy for long. It must be called every ATTACH_LOOK_MS, and at attach_watch_due. */
+/* Reads the thread's events or state; now_ns: the present time. A thread that is watched by events
+ * and has been busy for 10 ms gets its stack copied by the kernel while it runs. It must be called
+ * at least every ATTACH_LOOK_MS, and at attach_watch_due. */
 void attach_watch_look(struct attach_watch *w, uint64_t now_ns);
 /* Returns the time at which the budget wants the next look; UINT64_MAX if the thread is watched by
  * samples. */

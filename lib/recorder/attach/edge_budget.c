@@ -99,8 +99,9 @@ static unsigned resume_reading(struct edge_budget *b, uint64_t now_ns) {
     return EDGE_BUDGET_RESUMED;
 }
 
-/* Decides by the number of waits since the last look. Reading pauses if there were too many waits;
- * for a limited thread it pauses after LIMITED_WAITS. */
+/* Decides by the number of waits and of futex(2) calls since the last decision. Reading pauses if
+ * records were lost or the number has reached EDGE_BUDGET_WAITS, or LIMITED_WAITS for a limited
+ * thread. */
 static unsigned look_at_waits(struct edge_budget *b, uint64_t now_ns) {
     uint32_t waits = b->waits + b->conditions;
     if (b->lost || waits >= (b->limited ? LIMITED_WAITS : EDGE_BUDGET_WAITS)) {

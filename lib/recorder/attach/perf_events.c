@@ -16,7 +16,7 @@
 #include "attach/remote_process.h"
 
 enum {
-    EDGE_PAGES = 128, /* 512 KiB: room for 500 waits between two readings */
+    EDGE_PAGES = 128, /* 512 KiB: room for about 400 waits between two readings */
     STACK_PAGES = 128 /* 512 KiB: room for 8 copies of stacks */
 };
 
@@ -121,9 +121,9 @@ static enum perf_layout sample_layout(enum perf_event_kind kind) {
     }
 }
 
-/* Opens the first event, whose ring gets all records but those with stacks. Its records report an
- * exec and the thread's end; it is never turned off, as the kernel writes neither for an event that
- * is off. */
+/* Opens the first event, whose ring gets all records but those of PERF_EVENT_RUNS. Its own records
+ * report an exec and the thread's end; it is never turned off, as the kernel writes neither record
+ * for an event that is off. */
 static bool open_life(struct perf_events *events, pid_t tid) {
     struct perf_event_attr attributes = base_attributes(PERF_LAYOUT_TIME);
     attributes.type = PERF_TYPE_SOFTWARE;

@@ -1,7 +1,7 @@
 /* The perf events of one thread: the begin and the end of each of its waits, the registers with
  * which it goes to sleep, and copies of its stack while it runs. The thread is not stopped.
  *
- *     the waits' syscalls:sys_enter_*    edges     time, arguments, top of the stack
+ *     the waits' syscalls:sys_enter_*    edges     time, arguments, registers, top of the stack
  *     the waits' syscalls:sys_exit_*     edges     time
  *     sched:sched_switch                 edges     registers
  *     PERF_COUNT_SW_CPU_CLOCK            stacks    registers and stack
@@ -54,7 +54,8 @@ struct perf_events {
 struct perf_tracing {
     char path[256]; /* the folder at which tracefs is mounted */
 };
-/* Finds tracefs by /proc/mounts. False, with errno ENOENT: it is not mounted. */
+/* Finds tracefs by /proc/mounts. False, with errno ENOENT: it is not mounted, or only at a path
+ * that is too long or has a space, a newline, a tab or a backslash. */
 bool perf_tracing_find(struct perf_tracing *tracing);
 
 enum {

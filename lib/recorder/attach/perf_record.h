@@ -51,8 +51,10 @@ struct perf_record {
     uint64_t event;       /* the event's id */
     const uint8_t *trace; /* the tracepoint's record; borrowed from the bytes */
     uint32_t trace_size;
-    struct cfi_registers regs; /* regs.known 0: the thread has never been in user mode */
-    const uint8_t *stack;      /* the stack from sp on; borrowed from the bytes */
+    /* regs.known 0: the layout has no registers, the thread has never been in user mode, or it runs
+     * 32-bit code. */
+    struct cfi_registers regs;
+    const uint8_t *stack; /* the stack from sp on; borrowed from the bytes */
     uint64_t stack_size;
 };
 

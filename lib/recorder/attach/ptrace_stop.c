@@ -42,9 +42,9 @@ static bool registers_of_stopped(pid_t tid, struct cfi_registers *regs) {
 
 enum stop { STOP_THERE, STOP_NOT_YET, STOP_NEVER };
 
-/* Has the thread stopped? *signal becomes the signal that was on its way to the thread, which has
- * to be passed on, or 0. The end of the thread is not consumed, so that its parent still sees
- * it. */
+/* Has the thread stopped? With STOP_THERE, *signal becomes the signal that was on its way to the
+ * thread, which has to be passed on, or 0. STOP_NEVER: the thread has ended. The end of the thread
+ * is not consumed, so that its parent still sees it. */
 static enum stop look_for_stop(pid_t tid, int *signal) {
     enum { EVENT_SHIFT = 8 };
     siginfo_t info = {.si_pid = 0};

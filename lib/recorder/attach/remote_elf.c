@@ -63,8 +63,8 @@ static void read_notes(remote_read_fn *read, void *arg, const Elf64_Phdr *p,
     free(notes);
 }
 
-/* Returns the end of the file-backed part of the segment that holds the address; 0: no segment
- * does. */
+/* Returns the end of the file-backed part that holds the address, by the addresses in the file; 0:
+ * no segment's file-backed part holds it. */
 static uint64_t end_of_segment(const Elf64_Phdr *headers, size_t count, uint64_t address) {
     for (size_t i = 0; i < count; i++) {
         const Elf64_Phdr *p = &headers[i];
@@ -249,9 +249,9 @@ static bool is_symbol_named(remote_read_fn *read, void *arg, const struct remote
     return true;
 }
 
-/* Reads DT_GNU_HASH, which has four counts (buckets, symbols that are left out, filter words, and
- * a shift), the filter, a symbol number for each bucket, and hashes; the last hash of a chain has
- * bit 0 set. */
+/* Reads DT_GNU_HASH, which has four words (the numbers of buckets, of symbols that are left out and
+ * of filter words, and a shift), the filter, a symbol number for each bucket, and hashes; the last
+ * hash of a chain has bit 0 set. */
 bool remote_elf_find(remote_read_fn *read, void *arg, const struct remote_elf *elf,
                      struct dynamic_symbol *symbol) {
     enum { HEADER_WORDS = 4, CHAIN_MAX = 65536 };

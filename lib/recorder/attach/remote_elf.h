@@ -24,8 +24,9 @@ struct remote_elf {
     uint8_t id_size; /* 0: the file has no build id */
 };
 
-/* Reads the headers of the file whose first byte is at `load`. False: it is no ELF file of this
- * processor. */
+/* Reads the headers of the file whose first byte is at `load`. False: the memory cannot be read, or
+ * holds no ELF file of this processor with 1 to 64 program headers, which begin at offset 4,096 at
+ * most, and segments that span at most 64 GiB. */
 bool remote_elf_read(remote_read_fn *read, void *arg, uint64_t load, struct remote_elf *out);
 
 /* Copies the name of the dynamic symbol (a function) that covers the address into name[0 .. room);
@@ -34,8 +35,9 @@ bool remote_elf_read(remote_read_fn *read, void *arg, uint64_t load, struct remo
 void remote_elf_symbol(remote_read_fn *read, void *arg, const struct remote_elf *elf,
                        uint64_t address, char *name, size_t room);
 
-/* Finds the dynamic symbol symbol->name by the table DT_GNU_HASH, and sets its address and size.
- * False: there is no such symbol, and both become 0. */
+/* Finds the dynamic symbol symbol->name (at most 127 bytes) by the table DT_GNU_HASH, and sets its
+ * address and size. False: there is no such symbol, or the tables cannot be read; address and size
+ * become 0. */
 bool remote_elf_find(remote_read_fn *read, void *arg, const struct remote_elf *elf,
                      struct dynamic_symbol *symbol);
 

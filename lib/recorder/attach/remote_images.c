@@ -98,8 +98,8 @@ static bool read_file(void *arg, uint64_t offset, void *to, size_t size) {
 }
 
 /* Opens the file of an image: first as it is mapped, for which the system may demand more rights
- * than for the memory; then, if the path is the program's, as /proc/PID/exe; then by its path, if
- * that still names the same file. -1: it cannot be opened. */
+ * than for the memory; else, if the path is the program's, as /proc/PID/exe; else by its path. -1:
+ * it cannot be opened, or the file that was opened has another inode number than the image. */
 static int open_image(const struct remote_images *t, const struct remote_image *image) {
     char path[REMOTE_PATH_MAX + 8];
     struct stat sb;
@@ -221,9 +221,10 @@ static void end_candidate(struct remote_images *t, struct candidate *c) {
     c->open = false;
 }
 
-/* Adds a mapping to the candidate, or, if it is the first one of another file, ends the candidate
- * and begins the next. Mappings of one file follow each other; mappings of no file between them are
- * ignored. */
+/* Adds a mapping to the candidate. A mapping of another file, or from a file's first byte on, ends
+ * the candidate; if it is from the first byte on and can be read, it begins the next one. Mappings
+ * of one file follow each other; mappings of no file between them are ignored, except that the
+ * main thread's stack sets t->stack_end. */
 static void take_map(struct remote_images *t, struct candidate *c, const struct remote_map *map) {
     bool file = map->inode != 0 || is_vdso(map);
     if (strcmp(map->path, "[stack]") == 0) {

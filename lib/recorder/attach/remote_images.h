@@ -20,17 +20,18 @@ void remote_images_free(struct remote_images *images);
 /* Reads the process's mappings again. An unloaded image stays in the table, for stacks that were
  * taken before, until another image is loaded at its addresses. At most 262,144 mappings are read,
  * and images that do not fit into the table (16,384, or less if memory runs out) are not known.
- * False: the mappings cannot be read (errno). */
+ * False: the mappings cannot be read (errno; 0: the list of mappings is empty). */
 bool remote_images_refresh(struct remote_images *images);
 /* Forgets all images, because the process runs another program. */
 void remote_images_forget(struct remote_images *images);
 
-/* Finds the image that holds the address; false if there is none. out->path is valid until the next
- * refresh. */
+/* Finds the image that holds the address, a loaded one before an unloaded one; false if there is
+ * none. out->path is valid until the images are read again or forgotten. */
 bool remote_images_find(const struct remote_images *images, uint64_t address,
                         struct rec_image *out);
 
-/* Is the address on the main thread's stack? True also if the stack is not known. */
+/* Is the address on the main thread's stack, which is taken to be 128 MiB large? True also if the
+ * stack is not known. */
 bool remote_images_on_stack(const struct remote_images *images, uint64_t address);
 /* Sets *load to the load address of the first image; false: there is no image. */
 bool remote_images_first(const struct remote_images *images, uint64_t *load);

@@ -20,7 +20,7 @@
 
 enum {
     COPY_AT_ONCE = 64 * 1024, /* the most bytes that one call of stack_copy_mapped_async copies */
-    CHILDREN_TEXT = 16 * 1024 /* bytes of one thread's list of children: some 2,000 of them */
+    CHILDREN_TEXT = 16 * 1024 /* bytes read of one thread's list of children: some 2,000 ids */
 };
 
 bool remote_process_open(struct remote_process *process, pid_t pid) {
@@ -170,7 +170,7 @@ size_t remote_threads(const struct remote_process *process, pid_t **out) {
     return count;
 }
 
-/* Appends the numbers in a text to a list that grows. False: out of memory. */
+/* Appends the numbers from 1 to INT32_MAX in a text to a list that grows. False: out of memory. */
 static bool add_process_ids(const char *text, pid_t **ids, size_t *count) {
     size_t most = strlen(text) / 2 + 1;
     uint64_t id;

@@ -49,8 +49,8 @@ bool remote_number(const char *text, uint64_t *value);
  * is no such number. */
 bool remote_status_number(const char *status, const char *name, bool last, uint64_t *value);
 
-/* Copies the path of the file that the process runs, as the process names it; "" if it cannot be
- * read. */
+/* Copies the path of the file that the process runs, without the mark " (deleted)", cut to fit; ""
+ * if it cannot be read. */
 void remote_process_program(const struct remote_process *process, char *path, size_t room);
 
 /* Copies memory of the process. False: not all of it can be read. */
@@ -61,11 +61,12 @@ size_t remote_read_some(const struct remote_process *process, uint64_t address, 
                         size_t size);
 
 /* Lists the ids of the process's threads in *out, in rising order; the caller frees *out. Returns
- * their number; 0: there are none, or memory ran out. */
+ * their number; 0: there are none, or they cannot be read. If memory runs out, ids are missing. */
 size_t remote_threads(const struct remote_process *process, pid_t **out);
 
-/* Lists the ids of the processes that the threads have started, as far as /proc lists them, in
- * *out, which the caller frees (NULL if there are none). Returns their number. */
+/* Lists the ids of the threads' child processes, zombies included, in *out, which the caller frees
+ * (NULL if there are none). Returns their number. Only the first 16,383 bytes of each thread's list
+ * in /proc are read; if memory runs out, ids are missing. */
 size_t remote_children(const struct remote_process *process, pid_t **out);
 
 #endif

@@ -19,7 +19,7 @@ struct remote_unwinder {
     uint32_t max_frames;
     uint8_t *stack; /* [REMOTE_STACK_MAX] the last copied stack */
     struct python_linux *python;
-    bool same_ids; /* the process numbers its threads as this process does */
+    bool same_ids; /* the process has the same id in its own pid namespace as here */
 };
 
 /* Initialises an unwinder; `process` is borrowed until remote_unwinder_release. False: out of
@@ -41,8 +41,8 @@ struct remote_call {
 };
 
 /* Finds the caller of the function that `regs` are in. beyond: that function is one of the C
- * library, and the caller is the first one in another image, if there is one. False: the caller
- * cannot be found. */
+ * library, and of its next seven callers the first one in another image is found, or else the
+ * direct caller. False: the caller cannot be found. */
 bool remote_caller(struct remote_unwinder *u, const struct cfi_registers *regs,
                    const struct cfi_stack *stack, bool beyond, struct remote_call *out);
 
@@ -53,7 +53,8 @@ struct remote_thread {
     int syscall_fd, schedstat_fd, stat_fd, comm_fd, status_fd; /* -1: the file cannot be read */
 };
 
-/* Returns the thread's id in the innermost pid namespace that it is in. */
+/* Returns the thread's id in the innermost pid namespace that it is in; tid if that is not
+ * known. */
 pid_t remote_own_tid(const struct remote_process *process, pid_t tid);
 
 /* Opens the thread's files of /proc. False: the thread is gone, or /proc does not show it
@@ -65,7 +66,7 @@ void remote_thread_close(struct remote_thread *t);
  * read. */
 bool remote_thread_call(const struct remote_thread *t, struct proc_syscall *call);
 /* Returns the thread's processor time in ns; UINT64_MAX: it is not known. The kernel updates it at
- * each tick. */
+ * each tick while the thread runs, and when the thread stops running. */
 uint64_t remote_thread_cpu_ns(const struct remote_thread *t);
 /* Returns how often the thread went to sleep; UINT64_MAX: it is not known. */
 uint64_t remote_thread_sleeps(const struct remote_thread *t);
@@ -76,13 +77,14 @@ uint64_t remote_thread_program(const struct remote_thread *t);
 bool remote_thread_stopped(const struct remote_thread *t);
 /* Has the thread ended? */
 bool remote_thread_ended(const struct remote_thread *t);
-/* Fills in id, name, state and processor time; out->stack is not changed. */
+/* Fills in id, main, name, state and processor time, and sets waits_for to no object; out->stack is
+ * not changed. */
 void remote_thread_describe(const struct remote_thread *t, struct rec_thread *out);
 
 /* Copies the stack of a blocked thread into u->stack without disturbing the thread. `sleep` has
  * the registers with which the thread last went to sleep (NULL: not known); they are used if they
- * belong to the call in which it is blocked, which *call becomes. False: the thread runs, or ran
- * during the copy. */
+ * belong to the call in which it is blocked, which *call becomes. False: the thread runs, ran
+ * during the copy, or cannot be read; *call is then not set. */
 bool remote_thread_blocked(struct remote_unwinder *u, const struct remote_thread *t,
                            const struct cfi_registers *sleep, struct proc_syscall *call,
                            struct cfi_registers *regs, struct cfi_stack *stack);

@@ -22,7 +22,7 @@ enum wait_timeout {
 /* A row of the table of waiting system calls. */
 struct wait_call {
     const char *name; /* name of the call, without "sys_" */
-    int64_t number;   /* number of the call on this processor; -1: there is no such call */
+    int64_t number;   /* number of the call on this processor */
     enum wait_on on;
     enum wait_timeout timeout;
     unsigned timeout_arg; /* index of the argument with the timeout */
@@ -44,8 +44,8 @@ typedef bool wait_read_fn(void *arg, uint64_t address, void *to, size_t size);
  * read counts as not 0. */
 bool wait_call_blocks(const struct wait_call *call, const uint64_t args[6], wait_read_fn *read,
                       void *arg);
-/* Returns the filter of the tracepoint sys_enter_NAME that passes only the calls for which
- * wait_call_is_other is false; NULL: no filter is needed. */
+/* Returns the filter of the tracepoint sys_enter_futex that passes only the calls for which
+ * wait_call_is_other is false; NULL for any other call than futex(2), which gets no filter. */
 const char *wait_call_filter(const struct wait_call *call);
 /* Is the call no wait of a loop: a sleep, which has no descriptor, or a use of a futex that waits
  * for no condition variable? */

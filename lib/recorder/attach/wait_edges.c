@@ -63,7 +63,8 @@ void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
 /* ---- missed waits ---- */
 
 /* Keeps the time as one by which waits may have been missed. Times before the finder's log begins
- * are never asked for again, and are dropped. */
+ * are never asked for again, and are dropped; if there is no room, the oldest interval is dropped,
+ * too. */
 static void note_break(struct wait_edges *e, uint64_t at_ns) {
     uint32_t old = 0;
     while (old < e->break_count && (e->breaks[old].end_ns < e->finder.log_ns ||
@@ -101,8 +102,8 @@ static uint32_t add_interval(struct finder_interval *all, uint32_t count,
     return count + 1;
 }
 
-/* Merges the idle times with the breaks from from_ns on; `all` has room for both. The time before
- * the first idle time is the launch, which a break does not end. */
+/* Merges the idle times with the breaks from from_ns on; `all` has room for both. If past is
+ * REC_PAST_ANEW, the time before the first idle time is the launch, which a break does not end. */
 static uint32_t add_breaks(const struct wait_edges *e, const struct finder_interval *idle,
                            uint32_t idle_count, enum rec_past past, uint64_t from_ns,
                            struct finder_interval *all) {
@@ -128,8 +129,9 @@ static uint32_t add_breaks(const struct wait_edges *e, const struct finder_inter
     return count;
 }
 
-/* Returns the ns of the past busy time from begin_ns to end_ns that are in stretches shorter than a
- * stall, if missed waits broke the time and it is as long as a stall. */
+/* Returns the ns from begin_ns to end_ns, a past busy time, that are in breaks or in stretches
+ * between breaks that are shorter than a stall; 0 if there is no break, or the whole time is
+ * shorter than a stall. */
 static uint64_t broken_ns(const struct wait_edges *e, uint64_t begin_ns, uint64_t end_ns) {
     uint64_t at_ns = begin_ns, told_ns = 0;
     bool broken = false;

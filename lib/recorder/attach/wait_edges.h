@@ -25,10 +25,11 @@ struct wait_edges {
     bool known;        /* a loop is believed */
     bool blocks;       /* the thread is in a blocking wait, whose end must be reported to the finder
                           (finder_end) */
-    bool idle;         /* the wait that the thread is in is the loop's */
+    bool idle;         /* the wait that the thread is in is the loop's, or wait_edges_rest was
+                          called in this wait */
     bool busy;         /* the loop is busy, according to the edges so far */
     uint64_t busy_ns;  /* time since which the loop is busy; 0: it is not busy */
-    uint64_t edge_ns;  /* the time of the last edge */
+    uint64_t edge_ns;  /* the time of the last edge or doubt */
     uint64_t begin_ns; /* time at which the watching began */
     uint64_t wait_ns;  /* time at which the wait that the thread is in began */
     /* Times by which waits may have been missed, near ones joined to intervals. No busy stretch
@@ -45,10 +46,11 @@ struct wait_edges {
     uint64_t unwatched_ns;
 };
 
-/* The places that may be a loop's, for finder_init, and loop_finder.is_open; NULL, as there: any
- * place may, and not known. */
+/* Functions for the finder, which get ctx. */
 struct wait_places {
+    /* May the place be the loop's (finder_init)? NULL: any place may. */
     bool (*allowed)(void *ctx, uint64_t place);
+    /* Is the descriptor open (loop_finder.is_open)? NULL: that is not known. */
     bool (*is_open)(void *ctx, uint32_t descriptor);
     void *ctx;
 };
@@ -61,8 +63,9 @@ void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
 void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint64_t at_ns);
 /* Reports that the thread's wait ends at at_ns, if a wait had begun. */
 void wait_edges_exit(struct wait_edges *e, uint64_t at_ns);
-/* Reports that waits may be missed from at_ns on: the thread counts as idle until it is seen again,
- * and time that is not attributed by then never is. */
+/* Reports that waits may be missed from at_ns on: the thread counts as idle until it is seen again.
+ * If `sampled` is false and no loop is known, the waits before at_ns are forgotten (finder_miss),
+ * so that the time before at_ns is never attributed. */
 void wait_edges_miss(struct wait_edges *e, uint64_t at_ns);
 /* Reports that the thread is seen again at at_ns, in no wait of its loop. */
 void wait_edges_resume(struct wait_edges *e, uint64_t at_ns);

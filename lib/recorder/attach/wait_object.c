@@ -1,5 +1,5 @@
-/* Reads the object for which a blocked call waits: an epoll instance, sets of descriptors, or a
- * condition variable. */
+/* Reads the object for which a blocked call waits: an epoll instance, sets of descriptors, a
+ * condition variable, or signals. */
 #include "attach/wait_object.h"
 
 #include <poll.h>
@@ -22,8 +22,9 @@ static void add_descriptor(struct finder_object *out, uint32_t descriptor, bool 
 }
 
 /* Reads the descriptors of poll into *out. The array may belong to another function by the time
- * that it is read; events that no program requests show this. False: the array cannot be read or
- * is no longer the call's. */
+ * that it is read; events that no program requests, or a descriptor too high, show this. False: the
+ * array cannot be read, is no longer the call's, has no descriptor, or has more than SET_MAX
+ * entries. */
 static bool read_poll(const uint64_t args[6], wait_read_fn *read, void *arg,
                       struct finder_object *out) {
     struct pollfd fds[SET_MAX];
@@ -45,7 +46,8 @@ static bool read_poll(const uint64_t args[6], wait_read_fn *read, void *arg,
 
 /* Reads the sets of select into *out. The kernel overwrites the sets with the answer, so they are
  * whole only if the wait continues, or if they were copied when it began; after a wait in which
- * nothing became ready they are empty. False: no set can be read, or all are empty. */
+ * nothing became ready they are empty. False: one of the given sets cannot be read, all are empty,
+ * or the number of descriptors is above SET_MAX. */
 static bool read_select(const uint64_t args[6], wait_read_fn *read, void *arg,
                         struct finder_object *out) {
     uint64_t words[SET_MAX / 64], count = args[0];

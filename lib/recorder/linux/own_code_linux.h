@@ -24,8 +24,8 @@ struct own_code {
 void own_code_find(struct own_code *own, const struct images *images);
 
 /* Removes the recorder's frames from frames[0 .. count); returns the number of frames left. If the
- * innermost frame was removed, the first frame left becomes exact, unless it was: its pc becomes
- * the last byte of its call into the recorder. */
+ * innermost frame was removed, the first frame left, unless it is exact already, becomes exact: its
+ * pc becomes the last byte of its call into the recorder. */
 size_t own_code_drop_async(const struct own_code *own, struct unwind_frame *frames, size_t count);
 
 #endif

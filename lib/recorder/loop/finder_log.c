@@ -75,15 +75,15 @@ static bool is_doubtful(const struct loop_finder *f, const struct finder_run *ru
 struct told {
     struct finder_interval *out;
     uint32_t count, max;
-    uint64_t end_ns; /* the end of the last idle time, or, before the first, the time from which on
-                        times are told; 0 = the loop has not waited yet */
+    uint64_t end_ns; /* the end of the last idle time, or else the time from which on the log is
+                        told; 0 = the loop's first idle time is still to come */
 };
 
 static void tell_unknown(struct told *t, struct finder_interval interval) {
     if (t->count == t->max && t->count == 0) {
         return;
     }
-    if (t->count == t->max) { /* without room, all since the last interval's begin is unknown */
+    if (t->count == t->max) { /* the last interval and all time after it become unknown */
         t->count--;
         interval.begin_ns = t->out[t->count].begin_ns;
     }

@@ -5,13 +5,14 @@ enum {
     /* bytes of stack by which the depths of siblings, which are functions with one caller, may
      * differ */
     SIBLING_BYTES = 512,
-    DEPTHS_VARY = 4, /* depths vary from this number of other depths on, or of changes of depth, if
-                        also at least one wait in this number changed the depth */
-    NO_TIME = 64     /* a candidate that waited for at most the 64th part of the loop's time hardly
-                        waits */
+    DEPTHS_VARY = 4, /* depths vary from this number of other depths on, or from this number of
+                        waits at another depth than the wait before, if these are also at least one
+                        in DEPTHS_VARY of all waits */
+    NO_TIME = 64     /* a candidate hardly waits if its time in waits is at most the loop's divided
+                        by this */
 };
 
-/* Does the candidate wait at ever other depths, as recursive functions and coroutines do, so that
+/* Does the candidate wait at depths that vary, as recursive functions and coroutines do, so that
  * the depth of a wait tells nothing? A modal loop stays at its depth. */
 static bool depths_vary(const struct finder_candidate *c) {
     return c->depths >= DEPTHS_VARY ||

@@ -113,10 +113,10 @@ struct finder_interval {
 
 struct finder_candidate {
     uint64_t place;
-    struct finder_object object; /* the object of the latest wait whose set could be read, or of the
-                                    first wait if there is no such wait */
-    /* core: the descriptors, except closed ones, of the first wait and of any CORE_WAITS (see
-     * finder_object.c) waits in a row; recent: those of all of the latest recent_waits waits */
+    struct finder_object object; /* the object of the latest wait */
+    /* core: the descriptors of the first wait, and those of all waits of each block of CORE_WAITS
+     * (finder_object.c) waits, without those that a later wait lacked, which were closed; recent:
+     * the descriptors that all of the latest recent_waits waits have */
     uint64_t core[FINDER_SET_WORDS], recent[FINDER_SET_WORDS];
     uint32_t recent_waits;
     uint64_t depth;
@@ -218,8 +218,8 @@ enum finder_news finder_take_news(struct loop_finder *f);
 
 /* After FINDER_FOUND: sets out to the times in which the loop was idle, or in which that is not
  * known, since *from_ns, oldest first, up to the start of the current wait; if there are more than
- * `max`, to the newest. Returns their number. *from_ns: time since which all such times are given;
- * with REC_PAST_ANEW 0, unless the log was too long or there are more than `max` times. */
+ * `max`, to the newest. Returns their number. *from_ns: time since which the log is complete; with
+ * REC_PAST_ANEW 0, unless the log was too long. */
 uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, uint32_t max,
                      uint64_t *from_ns, enum rec_past *past);
 

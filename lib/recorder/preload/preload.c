@@ -23,8 +23,9 @@ static struct {
 } state;
 
 /* Did the user ask for a detector that works before a loop is known, or without one? A detector of
- * the preset alone does not start the recorder in each program, as its thread would make unshare(2)
- * and setns(2) fail, which refuse a process with more than one thread. */
+ * the preset alone does not start the recorder in each program, as the recorder's thread would make
+ * those calls of unshare(2) and setns(2) fail that a process with more than one thread may not
+ * make. */
 static bool wants_start(const struct preload_config *config) {
     return (config->detectors & (STALLREC_DETECT_LAUNCH | STALLREC_DETECT_CPU)) != 0;
 }

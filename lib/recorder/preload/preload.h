@@ -51,12 +51,12 @@ enum {
     PRELOAD_NEWS = 64     /* number of the latest messages about stalls that are kept, for -v */
 };
 
-/* A stretch of time in which the thread for which the recorder was started did not wait for
- * events. */
+/* A stretch of time in which the thread for which the recorder was started was in no blocking
+ * wait. */
 struct preload_stretch {
     uint64_t length_ms;
-    uint64_t at_ms; /* start of the stretch, in ms since the process began, or, of a thread other
-                       than the main thread, since it was first seen */
+    uint64_t at_ms; /* start of the stretch, in ms since the program began (preload_begin_ns), or,
+                       of a thread other than the main thread, since its watching began */
 };
 
 /* The report of a process with a recorder, whose monitor writes the counts each time before it
@@ -73,15 +73,17 @@ struct preload_process {
     uint32_t speaker;      /* id of the thread whose loop is named in loop_at; 0: none is known */
     uint32_t calling; /* number of watched threads that may be in a system call of the recorder */
     uint64_t stalls, dumps, lost;
-    uint64_t earlier; /* number of dumps, not in `dumps`, of programs that died before began_ms */
+    uint64_t earlier; /* number of dumps, not in `dumps`, of recorders that started before
+                         preload_report.began_ms and whose processes have died */
     uint64_t told_ns; /* time at which the counts were taken, on the recorder's clock */
     uint64_t exec_ns; /* time at which the program was replaced by another one, whose recorder has
                          not started; 0: it was not */
     uint64_t wall_ms, watched_ms;
     uint64_t input_ms; /* ms of watched_ms in which the threads waited for input */
     uint64_t unwatched_ms[PRELOAD_UNWATCHED]; /* ms that were not watched, by enum rec_unwatched */
-    struct preload_stretch longest[PRELOAD_LONGEST]; /* the longest stretches while no loop was
-                                                        believed, longest first */
+    /* The longest stretches, longest first, of those that ended with a wait while no loop was
+     * believed, and of the one that ended with the thread or with its watching. */
+    struct preload_stretch longest[PRELOAD_LONGEST];
     char loop_at[PRELOAD_TEXT];
     uint64_t unclear_at;        /* struct rec_watched.unclear_at */
     char unclear[PRELOAD_TEXT]; /* the place of unclear_at; "": there is none */
@@ -121,8 +123,7 @@ struct preload_report {
     uint32_t recorded;  /* number of entries that processes have taken: a process takes one when it
                            first starts a recorder, or when a filter keeps it from starting one; the
                            first ones are in `process` */
-    uint32_t failed;    /* number of processes whose recorder did not start; the first ones are in
-                           `failure` */
+    uint32_t failed;    /* number of failed starts of a recorder; the first ones are in `failure` */
     uint32_t trace_failed; /* 1: not all of the trace could be written */
     uint32_t cloned; /* with --follow: number of processes made by clone(2) past the C library,
                         which are not recorded */

@@ -162,7 +162,7 @@ static void read_names(const char *lines, char *out, size_t room) {
 }
 
 /* Maps the memory that is shared with the command. False: the descriptor is not that of this
- * memory. */
+ * memory, or the memory cannot be mapped. */
 static bool map_report(int fd, struct preload_report **report) {
     struct stat sb;
     if (fd <= 2 || fstat(fd, &sb) != 0 || sb.st_size != (off_t)sizeof **report) {

@@ -73,7 +73,7 @@ uint64_t preload_begin_ns(const struct preload_config *config);
  * not. Async-signal-safe; errno is kept. */
 void preload_exec_begins(void);
 void preload_exec_fails(void);
-/* Counts a wanted thread that is not watched, in the report. */
+/* Counts a wanted thread that is not watched, in the report, if a recorder was started. */
 void preload_tell_left(void);
 /* Stops the recorder, which writes open dumps; waits at most 2 s for that. */
 void preload_stop_recorder(void);
@@ -107,8 +107,9 @@ struct thread_watch {
     struct stallrec_loop loop;    /* the loop of this thread, unless it is the first one */
     struct rec_inbox inbox;       /* the inbox of this thread, unless it is the first one */
     uint64_t stack_top, stack_size;
-    uint64_t begin_ns;  /* time at which the process began, or the thread was first seen */
-    uint64_t waited_ns; /* time at which the last wait ended; 0 = there was none yet */
+    uint64_t begin_ns; /* of the main thread, preload_begin_ns; of another thread, the time at which
+                          its watching began */
+    uint64_t waited_ns; /* time at which the last blocking wait ended; 0 = there was none yet */
     bool first;         /* the recorder was started for this thread */
     bool waits;         /* the thread is in a blocking wait, which the finder knows */
     bool idle;          /* it was reported to the recorder that the loop is idle in this wait */
@@ -119,7 +120,7 @@ struct thread_watch {
     struct preload_process *process;
     char loop_at[2][PRELOAD_TEXT]; /* the loop's name; both buffers are used by turns, because the
                                       monitor may still read the previous name */
-    unsigned named;
+    unsigned named; /* number of names written; the latest one is in loop_at[named % 2] */
     uint64_t places[PRELOAD_LOOPS]; /* places of loops that followed one another; the last place is
                                        the current loop's */
     unsigned place_count;
@@ -137,8 +138,8 @@ static inline void preload_call_ends(const struct thread_watch *w) {
     __atomic_fetch_sub(&w->process->calling, 1, __ATOMIC_RELAXED);
 }
 
-/* Watches the process from now on. It is called by the main thread while that is the only one;
- * frame: an address on its stack. config is borrowed for ever. */
+/* Watches the process from now on. It is called by the process's only thread; frame: an address on
+ * that thread's stack. config is borrowed for ever; *program is copied. */
 void preload_watch_process(const struct preload_config *config, const char *program,
                            uint64_t frame);
 /* Reports that the program is about to be replaced by another one, or that this has failed. */
@@ -146,8 +147,8 @@ void preload_watch_replaced(bool replaced);
 /* Starts the recorder at once, rather than with the first wait, if the main thread is watched. */
 void preload_watch_from_start(void);
 /* Ends watching the process, and judges the remaining time of the calling thread. True: the caller
- * has to stop the recorder. False: there is no recorder, it is held up, or watching had ended
- * before. */
+ * has to stop the recorder. False: there is no recorder, its start or the addition of a thread to
+ * it lasted too long (2 s), or watching had ended before. */
 bool preload_watch_ends(void);
 /* Ends watching in the child of a fork, which has neither the other threads nor the recorder. */
 void preload_watch_forked(void);
@@ -178,7 +179,8 @@ struct preload_caller;
 /* Initialises *w for a thread of which no wait is known yet. config and program are borrowed. */
 void preload_watch_begin(struct thread_watch *w, const struct preload_config *config,
                          const char *program);
-/* Reports that a wait of the calling thread, which is recorded, begins. errno is kept. */
+/* Reports that a wait of the calling thread, which is recorded, begins. The caller sets
+ * wait->object; the other members of *wait are set by this function. errno is kept. */
 void preload_wait_begins(struct thread_watch *w, const struct preload_caller *caller,
                          struct finder_wait *wait);
 /* Reports that the thread's blocking wait (w->waits) ends. errno is kept. */
@@ -191,8 +193,8 @@ void preload_watch_finish(struct thread_watch *w);
 /* The call of a function that waits. */
 struct preload_caller {
     const void *place; /* return address of the call */
-    const void *frame;
-    bool blocks; /* the timeout is not 0 */
+    const void *frame; /* the called function's canonical frame address, which gives the depth */
+    bool blocks;       /* the timeout is not 0 */
 };
 
 /* Each of these functions reports that a wait of the calling thread begins; they differ in the
@@ -207,6 +209,7 @@ bool preload_begin_signals(const struct preload_caller *caller);
 /* Reports that the calling thread begins to sleep, which is no wait of a loop; else as the others.
  */
 bool preload_begin_sleep(void);
+/* Reports that the wait or sleep of the calling thread has ended. errno is kept. */
 void preload_end_wait(void);
 
 /* ---- preload_filter.c ---- */

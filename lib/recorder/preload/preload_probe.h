@@ -28,8 +28,9 @@ struct probe_verdict {
 bool preload_probe(const struct probe_filter *filter, struct probe_verdict *out);
 
 /* Returns the name of a system call of the recorder that a filter kills, as stored by
- * preload_probe(); NULL: none is known. If nothing was tried before and the calling thread is under
- * a filter, the calls are tried now. It is called before the recorder starts. */
+ * preload_probe(); NULL: none is known. The first call tries the calls, if preload_probe() has not
+ * tried any before and the calling thread is under a filter. It is called before the recorder
+ * starts. */
 const char *preload_killed_call(void);
 /* Is no system call of the recorder known to be killed by a filter? */
 bool preload_may_end(void);

@@ -70,8 +70,8 @@ static struct preload_process *find_process(void) {
     return p;
 }
 
-/* Returns the time at which the earlier program was replaced, as far as is known; 0: there was
- * none. */
+/* Returns the time at which the earlier program was replaced, or of its last report if that is
+ * later; 0: there was no earlier program, or it never reported. */
 static uint64_t replaced_at(const struct preload_process *earlier) {
     if (!earlier || earlier->told_ns == 0) {
         return 0;
@@ -311,7 +311,7 @@ struct preload_process *preload_start_recorder(const struct preload_config *from
         state.rec = NULL;
         tell_failure(program, st);
         if (state.process->told_ns == 0) {
-            state.process->pid = 0; /* an entry without counts becomes free */
+            state.process->pid = 0; /* the entry has no counts, and is not read */
         }
         thread->loop = NULL;
         return state.process;

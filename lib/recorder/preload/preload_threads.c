@@ -1,9 +1,9 @@
 /* Chooses the threads to watch: the main thread, or with --thread those whose names match.
  *
  * A thread finds its own watch, an entry of a table, by a thread-local variable, so that a hook
- * neither searches nor allocates. The recorder starts with the first blocking wait of the first
- * watched thread, so that programs without such a wait get no monitor thread; other threads are
- * added to it later. */
+ * neither searches nor allocates. The recorder starts with the first blocking wait of a watched
+ * thread, unless preload_watch_from_start starts it at once, so that programs without such a wait
+ * get no monitor thread; other threads are added to the recorder later. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <pthread.h>
@@ -41,7 +41,7 @@ enum recorder_state { RECORDER_NONE, RECORDER_STARTS, RECORDER_RUNS, RECORDER_EN
 static struct {
     atomic_bool on; /* false: calls are only passed on */
     pid_t pid;
-    uint32_t listed_id; /* its id in preload_report.watched */
+    uint32_t listed_id; /* the process's id in preload_report.watched */
     atomic_uint *mark;  /* NOT_FORKED in this process, and 0 in a child with a copy of its memory */
     const struct preload_config *config;
     char program[PRELOAD_PATH];

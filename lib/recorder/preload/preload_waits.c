@@ -2,7 +2,7 @@
  * of their loops.
  *
  * A wait for no descriptor at all is a sleep, which is not reported. A call of a thread that is not
- * watched is passed on as a tail call; in any other call this library has a frame, which dumps
+ * recorded is passed on as a tail call; in any other call this library has a frame, which dumps
  * leave out (own_code_linux.h), and the thread is not signalled meanwhile (guard.h). */
 #include <errno.h>
 #include <poll.h>

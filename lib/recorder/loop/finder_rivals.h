@@ -28,35 +28,38 @@ static inline bool rival_comes_between(const struct finder_candidate *c) {
  * serves. False for two coroutines, as the depths of their stacks are not known. */
 bool rivals_are_siblings(const struct finder_candidate *a, const struct finder_candidate *b);
 
-/* Do both candidates wait for descriptors by one call, at one depth or, if the depths of one of
- * them vary, at any, but for different descriptors? The functions of an interpreter's programs do,
- * as their calls do not deepen the stack, and a loop that replaces all of its descriptors. */
+/* Do both candidates wait for sets of descriptors at one place, but for sets that have no
+ * descriptor in common, and were their latest waits at the same depth, or do the depths of one of
+ * them vary? This is so for functions of an interpreter's programs, as their calls do not deepen
+ * the stack, and for a loop that replaces all of its descriptors. */
 bool rivals_are_peers(const struct finder_candidate *a, const struct finder_candidate *b);
 
-/* Are c and `loop` two candidates that wait at one place for sets which have a descriptor in
- * common, and does the latest set of one of them lack a descriptor of the other's core
- * (loop_finder.h)? False also if c is refused, or a set could not be read. */
+/* Do both candidates wait at one place for sets that have a descriptor in common, one of which
+ * lacks a descriptor of the other's core, whether that is still open or not? False if c is `loop`
+ * or is refused, or if a set could not be read. */
 bool rivals_overlap(const struct finder_candidate *c, const struct finder_candidate *loop);
 
-/* Does the latest set of `loop` have all descriptors of c's core? */
+/* Has the set of `loop` all descriptors of c's core? */
 bool rival_is_subset(const struct finder_candidate *c, const struct finder_candidate *loop);
 
-/* Returns the loop of two peers, which wait by turns: the one that waited first, if it has waited
- * longer, all in all and each time; or the other one, if it has waited far longer all in all, and
- * each of its waits is long. NULL: neither is known to be the loop, or the depths of one vary. */
+/* Returns which of two peers, which wait by turns, is the loop: the one that waited first, if it
+ * waited RIVAL_CLEARLY_MORE times as long as the other in all, and not for shorter each time; or
+ * the second, if it waited RIVAL_LONGER_EACH times as long as the first in all, and half of
+ * quiet_ns each time. NULL: neither is known to be, or the depths of one of them vary. */
 const struct finder_candidate *rivals_loop(const struct loop_finder *f,
                                            const struct finder_candidate *a,
                                            const struct finder_candidate *b);
 
-/* Is it not known which of the two is the loop, although c is the shallower one? That is so if c
- * waited first after `loop` did, or hardly waits, `loop` has waited since c's first wait, and
- * `loop`, together with waits on sets that overlap its own, has waited clearly longer than c. Such
- * is the loop of an interpreter whose handlers wait by another function that needs less stack. */
+/* Is it not known which of the two is the loop, although c is the shallower one? That is so if
+ * `loop` began to wait before c, or c hardly waits, and `loop` also waited after c's first wait,
+ * and RIVAL_CLEARLY_MORE times as long as c, together with waits on sets that overlap its own. It
+ * is so for the loop of an interpreter whose handlers wait by another function, which needs less
+ * stack. False if just one of the two is weak (rival_is_weak). */
 bool rival_is_contested(const struct loop_finder *f, const struct finder_candidate *c,
                         const struct finder_candidate *loop);
 
-/* Is c contested, and does it wait so often after `loop`, and so shortly, that its waits are a
- * handler's? Once they were (c->handlers), it is enough that c is contested. */
+/* Is c contested, and does it wait so often after the loop, and so shortly, that its waits are a
+ * handler's? Once they were (c->handlers), they need not be short. */
 bool rival_is_handlers(const struct loop_finder *f, const struct finder_candidate *c,
                        const struct finder_candidate *loop);
 

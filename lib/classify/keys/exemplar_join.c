@@ -188,15 +188,15 @@ static void exemplar_join_stack(struct joining *j, size_t inner, size_t from, bo
     bool first = inner != NO_FRAME;
     for (int what = 0; what < (located ? 3 : 2); what++) {
         jsonw_member_array(w, names[what]);
-        for (size_t i = from - first; i < j->own; i++) {
-            size_t at = first && i == from - 1 ? inner : i;
+        for (size_t k = 0; k < first + j->own - from; k++) {
+            size_t at = first && k == 0 ? inner : from + k - first;
             const struct joined_frame *f = &j->frames.data[at];
             if (what == 0) {
                 jsonw_u64(w, f->address);
             } else if (what == 2) {
                 jsonw_u64(w, at);
             } else if (f->exact) {
-                jsonw_u64(w, i - (from - first));
+                jsonw_u64(w, k);
             }
         }
         jsonw_end_array(w);

@@ -50,12 +50,14 @@ static void assert_kept(struct keyer *k, const struct dump *d, const char *want)
         struct strbuf document = {0}, got = {0};
         assert_int_equal(keyer_key(k, i ? &copies[0] : d, &key, NULL), ST_OK);
         assert_true(exemplar_cut(i ? &copies[0] : d, &key, take, &p));
+        size_t others = key.other_count;
         assert_int_equal(exemplar_join((const char *const *)p.texts, p.count, &document, NULL),
                          ST_OK);
         assert_int_equal(dump_parse(&copies[i], document.data, document.len, NULL), ST_OK);
         assert_int_equal(keyer_key(k, &copies[i], &key, NULL), ST_OK);
         add_functions(&got, &key.level[1]);
         assert_string_equal(strbuf_cstr(&got), want);
+        assert_int_equal(key.other_count, others);
         assert_int_equal(key.truth, -1); /* how many samples there were is not known any more */
         while (p.count) {
             free(p.texts[--p.count]);
@@ -110,6 +112,14 @@ static void equal_keys_keep_what_the_samples_do_not_share(void **state) {
     NAMES(&f, 3, "!memmove", "parse", "run", "tap", "main");
     NAMES(&f, 4, "parse", "run", "tap", "main");
     assert_shared(&f, 900, "parse <- run <- tap", 1000);
+}
+
+static void a_helper_of_the_function_that_most_samples_end_in_is_kept(void **state) {
+    (void)state;
+    struct fixture f = {.d.id = "x"};
+    NAMES(&f, 3, "hash", "run", "tap", "main");
+    NAMES(&f, 5, "run", "tap", "main");
+    assert_shared(&f, 900, "run <- tap", 1000);
 }
 
 static void another_action_in_few_samples_does_not_count(void **state) {
@@ -195,6 +205,7 @@ int main(void) {
         cmocka_unit_test(helpers_of_a_busy_function_are_one_bucket),
         cmocka_unit_test(a_thread_that_waits_keeps_the_key_of_most_samples),
         cmocka_unit_test(equal_keys_keep_what_the_samples_do_not_share),
+        cmocka_unit_test(a_helper_of_the_function_that_most_samples_end_in_is_kept),
         cmocka_unit_test(another_action_in_few_samples_does_not_count),
         cmocka_unit_test(without_a_shared_function_of_the_app_the_most_frequent_key_wins),
         cmocka_unit_test(a_running_thread_of_unknown_time_is_busy),

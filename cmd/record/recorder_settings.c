@@ -100,6 +100,9 @@ static struct stallrec_config values(const struct recorder_settings *s) {
     if (s->threshold_ms != 0) {
         config.threshold_ms = s->threshold_ms;
     }
+    config.sample_ms = s->sample_ms != 0 ? s->sample_ms : config.sample_ms;
+    config.ring = s->ring != 0 ? s->ring : config.ring;
+    config.check_ms = s->check_ms != 0 ? s->check_ms : config.check_ms;
     return config;
 }
 

@@ -1,4 +1,4 @@
-/* Makes the labels of stallflame --by, and the chains of holders, from a dump. */
+/* Makes the labels of stallflame --by, and the chains of the holders of locks, from a dump. */
 #include "flame_labels.h"
 
 #include <string.h>

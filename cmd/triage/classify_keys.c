@@ -55,8 +55,9 @@ static void read_levels(const char *name, unsigned wanted[KEY_LEVELS]) {
     }
 }
 
-/* Finds the options of keys and the rules (these, or none if *raw) whose hash is that of the
- * baseline, by trying all combinations. False: none has that hash. */
+/* Finds the options of keys and the rules (those of s, or none if *raw) whose hash is that of the
+ * baseline. The levels are read from the name of the baseline's rules; all combinations of the rest
+ * are tried, those without rules only if s has no files or globs. False: none has that hash. */
 static bool find_keys(const struct classify_settings *s, const struct triage_options *made,
                       struct key_options *keys, bool *raw) {
     *keys = s->key;

@@ -18,7 +18,7 @@ struct cutting {
     /* The last piece: `end` of the piece, `reach` = end of the code of its record, and its
      * owner. */
     uint64_t end, reach;
-    uint32_t record;                      /* record of a function; 0 = none */
+    uint32_t record;                      /* offset of the record of a function; 0 = none */
     const struct object_symbol *symbol;   /* symbol without a line; NULL = none */
     const struct object_extent *nameless; /* function without a name; NULL = none */
     bool failed;

@@ -9,7 +9,7 @@
 enum {
     FILE_DSYM = 10, /* MH_DSYM */
     COMMANDS = 4,
-    COMMAND_SEGMENT = 1, /* LC_SEGMENT, LC_SYMTAB, … */
+    COMMAND_SEGMENT = 1, /* LC_SEGMENT; the next four: LC_SEGMENT_64, LC_SYMTAB, … */
     COMMAND_SEGMENT_64 = 0x19,
     COMMAND_SYMTAB = 2,
     COMMAND_UUID = 0x1b,

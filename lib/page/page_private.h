@@ -46,7 +46,7 @@ struct page_writer {
      * kept in note_texts. */
     struct bucket_note *notes;
     struct map note_texts;
-    const char **owners; /* owner of each bucket whose note was read; NULL = none */
+    const char **owners; /* owner of each bucket; NULL = it has none, or its note was not read */
     bool failed;         /* an allocation failed */
 };
 

@@ -32,7 +32,7 @@ static bool add_row(struct gate_row *pool, size_t run, const struct gate_row *ro
 
 /* ---- buckets ---- */
 
-/* The rows of one level while they are made. */
+/* The rows of the buckets of one level while they are made; level 0 has the level-1 buckets. */
 struct level_rows {
     struct gate *g;
     const struct gate_match *match;

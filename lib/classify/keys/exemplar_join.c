@@ -23,7 +23,8 @@ struct joined_frame {
 struct joined_image {
     json_t *piece;         /* member "image" of the image's piece; borrowed */
     uint64_t extent, load; /* extent: number of bytes of the image up to and with its last frame,
-                              which join_place rounds up to pages; 0 = no frame is known yet */
+                              0 = no frame is known yet; join_place adds at least one byte, up to
+                              whole pages, and sets `load`, the address of the image */
     bool lines;            /* a frame has a line, so there was debug information */
 };
 

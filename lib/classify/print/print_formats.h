@@ -1,5 +1,5 @@
-/* The output formats, one row each: they print triages and gates as tables for people, or as
- * files for programs. Errors of writing stick to the sink. */
+/* The output formats, one row each: most print triages, gates, holders of locks and tables of
+ * values, for people or for programs. Errors of writing stick to the sink. */
 #ifndef STALLKIT_CLASSIFY_PRINT_FORMATS_H
 #define STALLKIT_CLASSIFY_PRINT_FORMATS_H
 

@@ -29,7 +29,7 @@ static const struct foreign {
     {"bplist0", 7, 0, "a binary property list, not a dump", false},
     {"\xff\xfe", 2, 0, UTF_16, false},
     {"\xfe\xff", 2, 0, UTF_16, false},
-    /* xCrash begins its reports of ANRs with the same lines */
+    /* xCrash begins its reports of ANRs, which are read, with the same lines as its tombstones */
     {"*** *** *** *** *** ", 20, 0, TOMBSTONE, true},
     {"Tombstone maker: '", 18, 0, TOMBSTONE, true},
 };

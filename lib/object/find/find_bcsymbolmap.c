@@ -1,4 +1,4 @@
-/* Finds the .bcsymbolmap files with the names that Apple's bitcode compiler hid. */
+/* Finds the .bcsymbolmap files, which hold the names that Apple's bitcode compiler hid. */
 #include <string.h>
 #include <sys/stat.h>
 

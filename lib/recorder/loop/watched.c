@@ -13,7 +13,7 @@ static struct {
     pthread_once_t once;
     pthread_key_t key;
     bool have_key;
-    atomic_uintptr_t start; /* number of the latest start */
+    atomic_uintptr_t start; /* number of the recorder's latest start, from 1; 0 = none yet */
     atomic_uintptr_t ended; /* number of the start whose thread has ended */
 } watched = {.once = PTHREAD_ONCE_INIT};
 

@@ -70,9 +70,14 @@ static bool value_is_wanted(struct dump_stream *s, const struct line_value *v, s
                             struct strbuf *out, struct stream_value *value) {
     value->cell = value->within_line = false;
     const enum line_value_end how = read_at(s, v, line_end, out, &value->end);
+    if (out->failed) {
+        (void)stream_end_early(s, out, &s->broken);
+        value->whole = value->cut = false;
+        return false;
+    }
     value->whole = how == LINE_VALUE_WHOLE;
     value->cut = how == LINE_VALUE_OPEN && s->at_end && value->end == s->text.len;
-    return (value->whole || value->cut) && !out->failed && value_holds_report(s, out);
+    return (value->whole || value->cut) && value_holds_report(s, out);
 }
 
 /* Notes that the input ends within a cell, or within a string or object of its last line, if an
@@ -166,6 +171,9 @@ bool stream_take_value(struct dump_stream *s, size_t len) {
         found.end += feed;
         if (found.whole && out.data[out.len - 1] != '\n') {
             strbuf_addc(&out, '\n');
+        }
+        if (out.failed) {
+            (void)stream_end_early(s, &out, &s->broken);
         }
         taken = !out.failed && out.len <= found.end - s->pos;
     }

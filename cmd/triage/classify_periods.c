@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/search.h"
 #include "base/strbuf.h"
 #include "dump/input/answer_head.h"
 
@@ -24,25 +25,20 @@ enum st classify_period_at(struct classify_periods *p, const char *time, struct 
                            struct err *e) {
     struct classify_period row = {0};
     name_period(p, time, row.name);
-    size_t low = 0;
-    for (size_t high = p->rows.len; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(p->rows.data[middle].name, row.name);
-        if (order == 0) {
-            *out = p->rows.data[middle].triage;
-            return ST_OK;
-        }
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
+    size_t at;
+    LOWER_BOUND(at, p->rows.len, strcmp(p->rows.data[at].name, row.name), 0);
+    if (at < p->rows.len && strcmp(p->rows.data[at].name, row.name) == 0) {
+        *out = p->rows.data[at].triage;
+        return ST_OK;
     }
     if (triage_new(&row.triage, &p->options, e) != ST_OK) {
         return ST_ERR;
     }
-    if (!VEC_INSERT(&p->rows, low)) {
+    if (!VEC_INSERT(&p->rows, at)) {
         triage_free(row.triage);
         return err_nomem(e);
     }
-    p->rows.data[low] = row;
+    p->rows.data[at] = row;
     *out = row.triage;
     return ST_OK;
 }

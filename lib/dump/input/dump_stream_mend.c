@@ -4,7 +4,6 @@
 
 #include "dump/dump.h"
 #include "dump/input/dump_stream_private.h"
-#include "dump/input/report_formats.h"
 #include "dump/input/text_mend.h"
 #include "dump/json/scan_private.h"
 #include "dump/reports/report_format_private.h"

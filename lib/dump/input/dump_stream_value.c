@@ -2,11 +2,8 @@
  * words, and text between tags of HTML. */
 #include <string.h>
 
-#include "dump/dump.h"
 #include "dump/input/dump_stream_private.h"
 #include "dump/input/line_value.h"
-#include "dump/input/report_formats.h"
-#include "dump/reports/report_format_private.h"
 #include "dump/reports/report_span_private.h"
 
 enum {

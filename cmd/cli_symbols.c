@@ -303,21 +303,37 @@ enum st cli_symbols_key(struct cli_symbols *s, struct dump *d, struct keyer **ke
     return keyer_renew(keyer, retired, e) == ST_OK ? keyer_key(*keyer, d, key, e) : ST_ERR;
 }
 
+static struct learned_counts learned_counts_of(const struct cli_symbols *s) {
+    return s->learned ? learned_sources_counts(s->learned) : (struct learned_counts){0};
+}
+
+/* Writes the clause about names without effect to a buffer. */
+static const char *learned_clause(const struct learned_counts *c, char *buffer, size_t size) {
+    int len = snprintf(buffer, size, "%" PRIu64 " learned name%s in conflict, not used",
+                       c->conflicts, c->conflicts == 1 ? "" : "s");
+    if (c->outvoted > 0 && len > 0 && (size_t)len < size) {
+        snprintf(buffer + len, size - (size_t)len,
+                 "; %" PRIu64 " that one report tells against two, not used", c->outvoted);
+    }
+    return buffer;
+}
+
+enum { LEARNED_CLAUSE = 160 };
+
 void cli_symbols_tell_learned(const struct cli_symbols *s, uint64_t frames) {
-    uint64_t conflicts = s->learned ? learned_sources_conflicts(s->learned) : 0;
-    if (frames > 0 || conflicts > 0) {
-        cli_say(s->dumps->tool->name,
-                "%" PRIu64 " frame%s named as other reports name them; %" PRIu64
-                " learned name%s in conflict, not used",
-                frames, frames == 1 ? "" : "s", conflicts, conflicts == 1 ? "" : "s");
+    struct learned_counts c = learned_counts_of(s);
+    char clause[LEARNED_CLAUSE];
+    if (frames > 0 || c.conflicts > 0 || c.outvoted > 0) {
+        cli_say(s->dumps->tool->name, "%" PRIu64 " frame%s named as other reports name them; %s",
+                frames, frames == 1 ? "" : "s", learned_clause(&c, clause, sizeof clause));
     }
 }
 
 void cli_symbols_tell_conflicts(const struct cli_symbols *s) {
-    uint64_t conflicts = s->learned ? learned_sources_conflicts(s->learned) : 0;
-    if (conflicts > 0) {
-        cli_say(s->dumps->tool->name, "%" PRIu64 " learned name%s in conflict, not used", conflicts,
-                conflicts == 1 ? "" : "s");
+    struct learned_counts c = learned_counts_of(s);
+    char clause[LEARNED_CLAUSE];
+    if (c.conflicts > 0 || c.outvoted > 0) {
+        cli_say(s->dumps->tool->name, "%s", learned_clause(&c, clause, sizeof clause));
     }
 }
 

@@ -33,7 +33,9 @@ static bool read_and_print(const struct image_id *id, const char *text, size_t l
         require(f->end >= f->start && f->end - f->start <= LEARNED_OFFSET_MAX + 1);
         require(!f->name || (!f->conflict && learned_is_name(f->name)));
         require(f->name || f->end == f->start);
-        require(i == 0 || list.data[i - 1].start < f->start);
+        require(f->conflict ? f->told_by[0] == 0 : f->told_by[0] != 0);
+        require(f->told_by[1] == 0 || f->told_by[1] > f->told_by[0]);
+        require(i == 0 || list.data[i - 1].start <= f->start);
     }
     VEC_RELEASE(&list);
     learned_names_free(n);

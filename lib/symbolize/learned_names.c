@@ -1,6 +1,7 @@
-/* Joins the facts that reports give about functions. A function's state only moves forward: start
- * known, named, in conflict; of names that agree, a fixed order chooses one. So the join is
- * commutative, associative and idempotent. */
+/* Joins the facts that reports give about functions. The state of a start only moves forward: its
+ * set of names grows until it is in conflict; of names that read the same, a fixed order chooses
+ * one, and the two smallest numbers of those who told it are kept. So the join is commutative,
+ * associative and idempotent. */
 #include "symbolize/learned_names.h"
 
 #include <pthread.h>
@@ -14,10 +15,16 @@
 #include "base/vec.h"
 #include "symbolize/symbolize.h"
 
+/* A name of a start, in the chain of that start. */
+struct learned_entry {
+    struct learned_function function;
+    size_t next; /* index + 1 of the next entry of the chain; 0 = this is the last one */
+};
+
 struct learned_image {
     struct image_id id;
-    struct map by_start; /* a start's bytes -> index in functions */
-    VEC(struct learned_function) functions;
+    struct map by_start; /* a start's bytes -> index in entries of the first one of its chain */
+    VEC(struct learned_entry) entries; /* in a conflict, only the first one of a chain counts */
 };
 
 struct learned_names {
@@ -40,7 +47,7 @@ enum st learned_names_new(struct learned_names **out, struct err *e) {
 static void learned_image_free(struct learned_image *image) {
     if (image) {
         map_release(&image->by_start);
-        VEC_RELEASE(&image->functions);
+        VEC_RELEASE(&image->entries);
         free(image);
     }
 }
@@ -82,19 +89,17 @@ static enum st write_readable(const char *name, struct strbuf *out, bool *mangle
     return st;
 }
 
-/* Stores the better of two names of a function in f, or marks a conflict if they read differently.
- * A mangled name is better than a readable one; of two mangled or two readable ones the smaller by
- * strcmp is. */
-static enum st settle_names(struct learned_function *f, const char *name, struct err *e) {
+/* Joins a name to that of f if both read the same: *same says so. A mangled name is better than a
+ * readable one; of two mangled or two readable ones the smaller by strcmp is. */
+static enum st join_name(struct learned_function *f, const char *name, bool *same, struct err *e) {
     struct strbuf old = {0}, new = {0};
     bool old_mangled = false, new_mangled = false;
     enum st st = write_readable(f->name, &old, &old_mangled, e);
     if (st == ST_OK) {
         st = write_readable(name, &new, &new_mangled, e);
     }
-    if (st == ST_OK && strcmp(strbuf_cstr(&old), strbuf_cstr(&new)) != 0) {
-        f->conflict = true;
-    } else if (st == ST_OK) {
+    *same = st == ST_OK && strcmp(strbuf_cstr(&old), strbuf_cstr(&new)) == 0;
+    if (*same) {
         bool takes = new_mangled != old_mangled ? new_mangled : strcmp(name, f->name) < 0;
         f->name = takes ? name : f->name;
     }
@@ -103,22 +108,25 @@ static enum st settle_names(struct learned_function *f, const char *name, struct
     return st;
 }
 
-/* Joins a fact to function f; name: the fact's name, interned, or NULL. */
-static enum st join_function(struct learned_function *f, const struct learned_function *fact,
-                             const char *name, struct err *e) {
+/* Adds a number to the two smallest ones; 0 is none. */
+static void add_teller(struct learned_function *f, uint32_t number) {
+    uint32_t *t = f->told_by;
+    if (number == 0 || number == t[0] || number == t[1]) {
+        return;
+    }
+    if (t[0] == 0 || number < t[0]) {
+        t[1] = t[0];
+        t[0] = number;
+    } else if (t[1] == 0 || number < t[1]) {
+        t[1] = number;
+    }
+}
+
+/* Joins to f a fact with the same name, or without one as f. */
+static void join_fact(struct learned_function *f, const struct learned_function *fact) {
     f->end = fact->end > f->end ? fact->end : f->end;
-    f->conflict = f->conflict || fact->conflict;
-    enum st st = ST_OK;
-    if (!f->name) {
-        f->name = name;
-    } else if (name && name != f->name && !f->conflict) {
-        st = settle_names(f, name, e);
-    }
-    if (f->conflict) {
-        f->name = NULL;
-        f->end = f->start;
-    }
-    return st;
+    add_teller(f, fact->told_by[0] || fact->told_by[1] ? fact->told_by[0] : 1);
+    add_teller(f, fact->told_by[1]);
 }
 
 /* ---- images ---- */
@@ -150,39 +158,112 @@ static struct learned_image *learned_take_image(struct learned_names *n,
     return image;
 }
 
-/* Returns the function with this start, which is added if it is new; NULL: out of memory. */
-static struct learned_function *learned_take_function(struct learned_image *image, uint64_t start) {
+/* Returns the first entry of this start; a start that is new gets one without a name, told by
+ * nobody. NULL: out of memory. */
+static struct learned_entry *learned_take_start(struct learned_image *image, uint64_t start) {
     bool added = false;
     const struct map_entry *known =
-        VEC_RESERVE(&image->functions, 1)
-            ? map_put(&image->by_start, &start, sizeof start, image->functions.len, &added)
+        VEC_RESERVE(&image->entries, 1)
+            ? map_put(&image->by_start, &start, sizeof start, image->entries.len, &added)
             : NULL;
     if (!known) {
         return NULL;
     }
     if (added) {
-        image->functions.data[image->functions.len++] =
-            (struct learned_function){start, start, 0, 0};
+        image->entries.data[image->entries.len++] =
+            (struct learned_entry){.function = {.start = start, .end = start}};
     }
-    return &image->functions.data[known->value];
+    return &image->entries.data[known->value];
+}
+
+/* Marks the function of a chain as one in conflict, whose names are forgotten. */
+static void learned_set_conflict(struct learned_entry *first) {
+    uint64_t start = first->function.start;
+    *first = (struct learned_entry){.function = {.start = start, .end = start, .conflict = true}};
+}
+
+/* Finds the entry of a chain whose name reads as this one, and gives the better of both names to
+ * it; *out = NULL: there is none. *count gets the number of the chain's names. */
+static enum st learned_find_reading(struct learned_image *image, struct learned_entry *first,
+                                    const char *name, struct learned_entry **out, size_t *count,
+                                    struct err *e) {
+    *out = NULL;
+    *count = 0;
+    /* Equal texts are found first, because reading a name costs far more than comparing two. */
+    for (struct learned_entry *i = first; i;
+         i = i->next ? &image->entries.data[i->next - 1] : NULL) {
+        if (i->function.name == name) {
+            *out = i;
+            return ST_OK;
+        }
+    }
+    for (struct learned_entry *i = first; i;
+         i = i->next ? &image->entries.data[i->next - 1] : NULL) {
+        bool same = false;
+        if (!i->function.name) {
+            continue;
+        }
+        if (join_name(&i->function, name, &same, e) != ST_OK) {
+            return ST_ERR;
+        }
+        if (same) {
+            *out = i;
+            return ST_OK;
+        }
+        ++*count;
+    }
+    return ST_OK;
+}
+
+/* Joins a fact with a name, which is interned, to the chain of its start. */
+static enum st learned_add_named(struct learned_image *image, size_t first,
+                                 const struct learned_function *fact, const char *name,
+                                 struct err *e) {
+    struct learned_entry *entries = image->entries.data, *found;
+    size_t count;
+    if (learned_find_reading(image, &entries[first], name, &found, &count, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (found) {
+        join_fact(&found->function, fact);
+        return ST_OK;
+    }
+    if (count == LEARNED_READINGS_MAX) {
+        learned_set_conflict(&entries[first]);
+        return ST_OK;
+    }
+    struct learned_entry added = {.function = {fact->start, fact->start, name, false, {0}},
+                                  .next = entries[first].next};
+    join_fact(&added.function, fact);
+    if (!VEC_PUSH(&image->entries, added)) {
+        return err_nomem(e);
+    }
+    image->entries.data[first].next = image->entries.len;
+    return ST_OK;
 }
 
 static enum st learned_add_fact(struct learned_names *n, const struct learned_fact *fact,
                                 struct err *e) {
     struct learned_image *image = learned_take_image(n, fact->id);
-    struct learned_function *f = image ? learned_take_function(image, fact->function.start) : NULL;
+    struct learned_entry *first = image ? learned_take_start(image, fact->function.start) : NULL;
     const char *name = fact->function.name;
-    if (!f) {
+    if (!first) {
         return err_nomem(e);
     }
-    if (name) {
-        size_t at = map_intern(&n->texts, name, strlen(name));
-        if (at == SIZE_MAX) {
-            return err_nomem(e);
-        }
-        name = map_string(&n->texts, at);
+    if (fact->function.conflict) {
+        learned_set_conflict(first);
     }
-    return join_function(f, &fact->function, name, e);
+    if (first->function.conflict) {
+        return ST_OK;
+    }
+    if (!name) {
+        join_fact(&first->function, &fact->function);
+        return ST_OK;
+    }
+    size_t at = map_intern(&n->texts, name, strlen(name));
+    return at == SIZE_MAX ? err_nomem(e)
+                          : learned_add_named(image, (size_t)(first - image->entries.data),
+                                              &fact->function, map_string(&n->texts, at), e);
 }
 
 enum st learned_names_add(struct learned_names *n, const struct learned_fact *facts, size_t count,
@@ -196,9 +277,27 @@ enum st learned_names_add(struct learned_names *n, const struct learned_fact *fa
     return st;
 }
 
-static int learned_compare_starts(const void *a, const void *b) {
+static int learned_compare(const void *a, const void *b) {
     const struct learned_function *x = a, *y = b;
-    return COMPARE(x->start, y->start);
+    if (x->start != y->start) {
+        return COMPARE(x->start, y->start);
+    }
+    if (!x->name || !y->name) {
+        return COMPARE(x->name != NULL, y->name != NULL);
+    }
+    return strcmp(x->name, y->name);
+}
+
+/* Appends the entries of a chain to a list with room for them: without the first one if it was only
+ * made to begin the chain, because nobody told the start without a name. */
+static void learned_list_chain(const struct learned_image *image, const struct learned_entry *first,
+                               struct learned_list *out) {
+    for (const struct learned_entry *i = first; i;
+         i = i->next ? &image->entries.data[i->next - 1] : NULL) {
+        if (i->function.told_by[0] || i->function.conflict) {
+            out->data[out->len++] = i->function;
+        }
+    }
 }
 
 enum st learned_names_list(struct learned_names *n, const struct image_id *id,
@@ -206,13 +305,13 @@ enum st learned_names_list(struct learned_names *n, const struct image_id *id,
     enum st st = ST_NONE;
     pthread_mutex_lock(&n->lock);
     const struct learned_image *image = learned_find_image(n, id);
-    if (image && image->functions.len > 0) {
-        size_t count = image->functions.len;
-        st = VEC_RESERVE(out, count) ? ST_OK : err_nomem(e);
+    if (image && image->entries.len > 0) {
+        st = VEC_RESERVE(out, image->entries.len) ? ST_OK : err_nomem(e);
+        for (size_t i = 0; st == ST_OK && i < image->by_start.count; i++) {
+            learned_list_chain(image, &image->entries.data[image->by_start.entries[i].value], out);
+        }
         if (st == ST_OK) {
-            memcpy(out->data, image->functions.data, count * sizeof *out->data);
-            out->len = count;
-            qsort(out->data, out->len, sizeof *out->data, learned_compare_starts);
+            qsort(out->data, out->len, sizeof *out->data, learned_compare);
         }
     }
     pthread_mutex_unlock(&n->lock);

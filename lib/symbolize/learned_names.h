@@ -1,6 +1,7 @@
-/* Learns names of functions from reports: which function starts where in an image, and up to which
- * byte of the function reports have given its name. Facts joined in any order and grouping give the
- * same names, so neither the order of inputs nor the number of threads shows. */
+/* Learns names of functions from reports: which function starts where in an image, up to which byte
+ * of the function reports have given its name, and whether one report or more tell it. Facts joined
+ * in any order and grouping give the same names, so neither the order of inputs nor the number of
+ * threads shows. */
 #ifndef STALLKIT_SYMBOLIZE_LEARNED_NAMES_H
 #define STALLKIT_SYMBOLIZE_LEARNED_NAMES_H
 
@@ -15,10 +16,13 @@ enum {
     /* Maximum distance in bytes of a name from its symbol; a name that is farther away is probably
      * only the nearest symbol of a file with few symbols, and not the function. */
     LEARNED_OFFSET_MAX = 16 * 1024,
-    LEARNED_NAME_MAX = 16 * 1024 /* bytes */
+    LEARNED_NAME_MAX = 16 * 1024, /* bytes */
+    /* Maximum number of names of one start that read differently; with more, none is kept. */
+    LEARNED_READINGS_MAX = 8
 };
 
-/* A function of an image. */
+/* A name of a function of an image, or a start without a name. A function has several of them if
+ * reports name it differently. */
 struct learned_function {
     uint64_t start; /* offset of the function's first byte in the image */
     /* Offset past the last byte for which a report gave this name; equal to start = none. */
@@ -26,10 +30,16 @@ struct learned_function {
     /* the name as a report has it, mangled if any report has the mangled one; NULL = only the start
      * is known */
     const char *name;
-    bool conflict; /* reports name the function differently: it has no name */
+    /* The function has no name: it has more than LEARNED_READINGS_MAX of them, or (after
+     * learned_list_choose) none is better told than another. */
+    bool conflict;
+    /* The two smallest of the numbers of those who told this name, ascending; 0 = there is none. A
+     * number of 0 is taken as 1. Both are 0 in a conflict. */
+    uint32_t told_by[2];
 };
 
-/* The functions of an image, ascending by start. Zero-initialised = empty; VEC_RELEASE frees it. */
+/* The functions of an image, ascending by start, and those of one start by name, NULL first.
+ * Zero-initialised = empty; VEC_RELEASE frees it. */
 struct learned_list {
     struct learned_function *data;
     size_t len, cap;
@@ -54,8 +64,9 @@ void learned_names_free(struct learned_names *n);
 bool learned_is_name(const char *text);
 
 /* Joins facts to those in n; names must pass learned_is_name, and are copied. Two names of one
- * start agree if they read the same (a mangled name and its readable form do), else they are in
- * conflict for good. Never ST_NONE. ST_ERR: out of memory; some facts may have been joined. */
+ * start that read the same (a mangled name and its readable form do) become one, told by those who
+ * told either; names that read differently are kept beside each other. Never ST_NONE. ST_ERR: out
+ * of memory; some facts may have been joined. */
 enum st learned_names_add(struct learned_names *n, const struct learned_fact *facts, size_t count,
                           struct err *e) BASE_MUST_USE;
 /* Copies an image's functions to *out, which must be empty; names live as long as n. ST_NONE: n has

@@ -29,8 +29,12 @@ static const struct image_id *id_of(const char *text) {
     return id;
 }
 
+static struct learned_fact told(uint64_t start, uint64_t end, const char *name, uint32_t teller) {
+    return (struct learned_fact){id_of(UUID), {start, end, name, false, {teller}}};
+}
+
 static struct learned_fact named(uint64_t start, uint64_t end, const char *name) {
-    return (struct learned_fact){id_of(UUID), {start, end, name, false}};
+    return told(start, end, name, 7);
 }
 
 static struct learned_names *names_of(const struct learned_fact *facts, size_t count) {
@@ -57,6 +61,21 @@ static void assert_text(struct learned_names *n, const char *expected) {
     free(text);
 }
 
+/* Takes the number of the only teller out of each line of a text. */
+static void drop_tellers(char *text) {
+    enum { TELLER_LEN = 9 }; /* a space and eight digits */
+    for (char *line = text; *line; line = strchr(line, '\n') + 1) {
+        bool named = strncmp(line, "f ", 2) == 0;
+        char *at = named || strncmp(line, "s ", 2) == 0 ? line + 2 : NULL;
+        for (int spaces = named ? 2 : 1; at && spaces > 0; spaces--) {
+            at += strcspn(at, " ") + (spaces > 1);
+        }
+        if (at) {
+            memmove(at, at + TELLER_LEN, strlen(at + TELLER_LEN) + 1);
+        }
+    }
+}
+
 /* Returns the name at an offset by a source of these names; NULL = none. */
 static const char *name_at(struct learned_sources *s, uint64_t offset) {
     static struct lookup_hit hit;
@@ -77,9 +96,10 @@ static struct learned_sources *sources_of(struct learned_names *n) {
 static void facts_join_to_the_same_names_in_any_order(void **state) {
     (void)state;
     struct learned_fact facts[] = {named(0x100, 0x140, "a"),
-                                   named(0x100, 0x120, "a"),
+                                   told(0x100, 0x120, "a", 9),
+                                   told(0x100, 0x120, "a", 5),
                                    named(0x200, 0x210, "_ZN4Cart5totalEv"),
-                                   named(0x200, 0x230, "Cart::total()"),
+                                   told(0x200, 0x230, "Cart::total()", 8),
                                    named(0x300, 0x310, "b"),
                                    named(0x300, 0x320, "c"),
                                    named(0x300, 0x330, "b"),
@@ -95,13 +115,36 @@ static void facts_join_to_the_same_names_in_any_order(void **state) {
                 assert_int_equal(learned_names_add(n, facts + 3, COUNT - 3, NULL), ST_OK);
                 assert_int_equal(learned_names_add(n, facts, COUNT, NULL), ST_OK);
             }
-            assert_text(n, "stall-learned/1\t" UUID "\n"
-                           "f 100 40 a\n"
-                           "f 200 30 _ZN4Cart5totalEv\n"
-                           "c 300\n"
-                           "s 400\n");
+            assert_text(n, "stall-learned/2\t" UUID "\n"
+                           "f 100 40 00000005,00000007 a\n"
+                           "f 200 30 00000007,00000008 _ZN4Cart5totalEv\n"
+                           "f 300 30 00000007 b\n"
+                           "f 300 20 00000007 c\n"
+                           "s 400 00000007\n");
             learned_names_free(n);
         }
+    }
+}
+
+static void more_names_than_are_kept_are_a_conflict_in_any_order(void **state) {
+    (void)state;
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+    struct learned_fact facts[LEARNED_READINGS_MAX + 1];
+    enum { COUNT = sizeof facts / sizeof *facts };
+    for (uint32_t i = 0; i < COUNT; i++) {
+        facts[i] = told(0x100, 0x110, names[i], i + 1);
+    }
+    for (int reverse = 0; reverse < 2; reverse++) {
+        struct learned_names *n = names_of(NULL, 0);
+        for (size_t i = 0; i < COUNT; i++) {
+            struct learned_fact *f = &facts[reverse ? COUNT - 1 - i : i];
+            assert_int_equal(learned_names_add(n, f, 1, NULL), ST_OK);
+            assert_int_equal(learned_names_add(n, f, 1, NULL), ST_OK);
+        }
+        struct learned_fact late = told(0x100, 0x110, "a", 20);
+        assert_int_equal(learned_names_add(n, &late, 1, NULL), ST_OK);
+        assert_text(n, "stall-learned/2\t" UUID "\nc 100\n");
+        learned_names_free(n);
     }
 }
 
@@ -153,7 +196,8 @@ static void a_function_ends_at_the_next_known_start(void **state) {
     assert_null(name_at(s, 0x188)); /* two facts disagree about this function's name; the address
                                        does not belong to a either */
     assert_null(name_at(s, 0x1c0)); /* this function's name was never seen for any of its bytes */
-    assert_int_equal(learned_sources_conflicts(s), 1);
+    assert_int_equal(learned_sources_counts(s).conflicts, 1);
+    assert_int_equal(learned_sources_counts(s).outvoted, 0);
     struct lookup_source *source = NULL;
     assert_int_equal(learned_sources_find(s, id_of(UUID), &source, NULL), ST_OK);
     assert_false(learned_source_denies(source, 0x100, 0x13f));
@@ -161,6 +205,55 @@ static void a_function_ends_at_the_next_known_start(void **state) {
     assert_true(learned_source_denies(source, 0x180, 0x185));
     assert_false(learned_source_denies(source, 0x1c0, 0x1d0));
     assert_false(learned_source_denies(source, 0x50, 0x60));
+    learned_sources_free(s);
+    learned_names_free(n);
+}
+
+/* ---- the choice ---- */
+
+static void one_report_takes_no_name_that_two_tell(void **state) {
+    (void)state;
+    struct learned_fact facts[] = {told(0x100, 0x180, "right", 1),  told(0x100, 0x180, "right", 2),
+                                   told(0x100, 0x190, "forged", 3), told(0x140, 0x150, "inside", 3),
+                                   told(0x200, 0x210, "one", 1),    told(0x200, 0x210, "other", 2),
+                                   told(0x300, 0x310, "lone", 3)};
+    struct learned_names *n = names_of(facts, sizeof facts / sizeof *facts);
+    struct learned_sources *s = sources_of(n);
+    assert_string_equal(name_at(s, 0x100), "right");
+    assert_string_equal(name_at(s, 0x145), "right");
+    assert_null(name_at(s, 0x185)); /* only the forged name reaches so far */
+    assert_null(name_at(s, 0x200));
+    assert_string_equal(name_at(s, 0x300), "lone");
+    assert_int_equal(learned_sources_counts(s).conflicts, 1);
+    assert_int_equal(learned_sources_counts(s).outvoted, 2);
+    learned_sources_free(s);
+    learned_names_free(n);
+}
+
+static void two_reports_against_two_are_a_conflict(void **state) {
+    (void)state;
+    struct learned_fact facts[] = {told(0x100, 0x180, "a", 1), told(0x100, 0x180, "a", 2),
+                                   told(0x100, 0x180, "b", 3), told(0x100, 0x180, "b", 4),
+                                   told(0x100, 0x180, "c", 5), told(0x140, 0x140, NULL, 5),
+                                   told(0x140, 0x140, NULL, 6)};
+    struct learned_names *n = names_of(facts, sizeof facts / sizeof *facts);
+    struct learned_sources *s = sources_of(n);
+    assert_null(name_at(s, 0x100));
+    assert_int_equal(learned_sources_counts(s).conflicts, 1);
+    assert_int_equal(learned_sources_counts(s).outvoted, 1);
+    learned_sources_free(s);
+    learned_names_free(n);
+}
+
+static void two_reports_end_a_function_where_the_next_one_starts(void **state) {
+    (void)state;
+    struct learned_fact facts[] = {told(0x100, 0x180, "a", 1), told(0x100, 0x180, "a", 2),
+                                   told(0x140, 0x150, "b", 3), told(0x140, 0x140, NULL, 4)};
+    struct learned_names *n = names_of(facts, sizeof facts / sizeof *facts);
+    struct learned_sources *s = sources_of(n);
+    assert_string_equal(name_at(s, 0x13f), "a");
+    assert_string_equal(name_at(s, 0x145), "b");
+    assert_null(name_at(s, 0x160));
     learned_sources_free(s);
     learned_names_free(n);
 }
@@ -180,7 +273,10 @@ static enum st read_text(const char *text, struct err *e) {
 
 static void a_damaged_text_is_refused_as_a_whole(void **state) {
     (void)state;
-#define TITLE "stall-learned/1\t" UUID "\n"
+#define TITLE    "stall-learned/1\t" UUID "\n"
+#define TITLE_2  "stall-learned/2\t" UUID "\n"
+#define TELLER   " 00000001 "
+#define TELLER_2 " 0000000a,0000000b "
     static const char *const damaged[] = {
         "",
         "stall-learned/1",
@@ -200,6 +296,20 @@ static void a_damaged_text_is_refused_as_a_whole(void **state) {
         TITLE "s 100 40\n",
         TITLE "x 100\n",
         TITLE "\n",
+        TITLE "s 100 00000001\n",
+        TITLE_2 "s 100\n",
+        TITLE_2 "c 100 00000001\n",
+        TITLE_2 "f 100 40 a\n",
+        TITLE_2 "f 100 40 00000000 a\n",
+        TITLE_2 "f 100 40 1 a\n",
+        TITLE_2 "f 100 40 0000000b,0000000a a\n",
+        TITLE_2 "f 100 40 0000000b, a\n",
+        TITLE_2 "f 100 40 0000000a,0000000b,0000000c a\n",
+        TITLE_2 "f 100 40 0000000a",
+        TITLE_2 "f 100 40" TELLER "\n",
+        TITLE_2 "f 100 40" TELLER "b\nf 100 40" TELLER "a\n",
+        TITLE_2 "f 100 40" TELLER "b\ns 100 00000001\n",
+        TITLE_2 "c 100\nf 100 40" TELLER "b\n",
     };
     for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
         struct err e = {0};
@@ -207,9 +317,22 @@ static void a_damaged_text_is_refused_as_a_whole(void **state) {
         assert_int_equal(e.code, ERR_FORMAT);
     }
     struct err e = {0};
-    assert_int_equal(read_text("stall-learned/2\t" UUID "\n", &e), ST_ERR);
+    assert_int_equal(read_text("stall-learned/3\t" UUID "\n", &e), ST_ERR);
     assert_int_equal(e.code, ERR_UNSUPPORTED);
     assert_int_equal(read_text(TITLE "c 80\nf 100 40 a b(c)\ns fff\n", NULL), ST_OK);
+    assert_int_equal(read_text(TITLE_2 "c 80\ns 100 00000003\nf 100 40" TELLER
+                                       "a b(c)\nf 100 40" TELLER_2 "b\ns fff 00000001,00000002\n",
+                               NULL),
+                     ST_OK);
+}
+
+static void a_text_of_version_1_is_told_by_one(void **state) {
+    (void)state;
+    static const char text[] = TITLE "c 80\nf 100 40 a\ns 200\n";
+    struct learned_names *n = names_of(NULL, 0);
+    assert_int_equal(learned_text_read(n, id_of(UUID), text, sizeof text - 1, NULL), ST_OK);
+    assert_text(n, TITLE_2 "c 80\nf 100 40" TELLER "a\ns 200 00000001\n");
+    learned_names_free(n);
 }
 
 /* ---- the folder ---- */
@@ -229,7 +352,7 @@ static void a_folder_keeps_what_runs_add_to_it(void **state) {
     assert_int_equal(learned_folder_add(folder, one, &e), ST_OK);
     struct learned_names *kept = names_of(NULL, 0);
     assert_int_equal(learned_folder_read(folder, id_of(UUID), kept, &e), ST_OK);
-    assert_text(kept, "stall-learned/1\t" UUID "\nf 100 80 a\nc 300\n");
+    assert_text(kept, TITLE_2 "f 100 80 00000007 a\nf 300 10 00000007 b\nf 300 10 00000007 c\n");
     assert_int_equal(learned_folder_read(folder, id_of(OTHER_UUID), kept, &e), ST_NONE);
     learned_names_free(kept);
     learned_names_free(one);
@@ -254,7 +377,10 @@ static void assert_learned(const char *json, const char *expected) {
     struct learned_names *n = names_of(NULL, 0);
     assert_int_equal(learn_dump(n, &d, &e), ST_OK);
     if (expected) {
-        assert_text(n, expected);
+        char *text = text_of(n, id_of(UUID));
+        drop_tellers(text);
+        assert_string_equal(text, expected);
+        free(text);
     } else {
         assert_int_equal(learned_names_image_count(n), 0);
     }
@@ -266,7 +392,7 @@ static void a_name_reaches_to_the_byte_that_is_looked_up(void **state) {
     (void)state;
     /* Frame 0 is an exact address, and a return address lies after its call. */
     assert_learned(DUMP("\"65792\":[\"a\",16],\"66048\":[\"b\",16]"),
-                   TITLE "f f0 11 a\nf 1f0 10 b\n");
+                   TITLE_2 "f f0 11 a\nf 1f0 10 b\n");
 }
 
 static void a_name_far_from_its_symbol_tells_the_start_only(void **state) {
@@ -277,7 +403,7 @@ static void a_name_far_from_its_symbol_tells_the_start_only(void **state) {
                    "\",\"name\":\"System\",\"load\":65536,\"size\":65536}],\"threads\":[{\"id\":1,"
                    "\"frames\":[98304,98303]}],"
                    "\"names\":{\"98304\":[\"near\",16384],\"98303\":[\"far\",16385]}}",
-                   TITLE "s 3ffe\nf 4000 4001 near\n");
+                   TITLE_2 "s 3ffe\nf 4000 4001 near\n");
 }
 
 static void an_image_without_a_place_teaches_nothing(void **state) {
@@ -290,8 +416,8 @@ static void an_image_without_a_place_teaches_nothing(void **state) {
 
 static void what_is_no_name_tells_the_start_only(void **state) {
     (void)state;
-    assert_learned(DUMP("\"65792\":[\"<redacted>\",16]"), TITLE "s f0\n");
-    assert_learned(DUMP("\"65792\":[\"a\\tb\",16]"), TITLE "s f0\n");
+    assert_learned(DUMP("\"65792\":[\"<redacted>\",16]"), TITLE_2 "s f0\n");
+    assert_learned(DUMP("\"65792\":[\"a\\tb\",16]"), TITLE_2 "s f0\n");
 }
 
 static void nothing_is_learned_without_an_offset_or_an_id(void **state) {
@@ -299,7 +425,58 @@ static void nothing_is_learned_without_an_offset_or_an_id(void **state) {
     assert_learned(DUMP("\"66048\":[\"b\",0]"), NULL);
     assert_learned(DUMP("\"65792\":[\"a\",0,\"a.c\",3]"), NULL);
     assert_learned(DUMP("\"262400\":[\"c\",16]"), NULL);
-    assert_learned(DUMP("\"65792\":[\"a\",0]"), TITLE "f 100 1 a\n");
+    assert_learned(DUMP("\"65792\":[\"a\",0]"), TITLE_2 "f 100 1 a\n");
+}
+
+static struct learned_names *learn_text(const char *json) {
+    struct dump d;
+    struct learned_names *n = names_of(NULL, 0);
+    assert_int_equal(dump_parse(&d, json, strlen(json), NULL), ST_OK);
+    assert_int_equal(learn_dump(n, &d, NULL), ST_OK);
+    dump_release(&d);
+    return n;
+}
+
+static struct learned_function learn_first(struct learned_names *n, const char *json) {
+    struct learned_names *more = learn_text(json);
+    struct learned_list list = {0};
+    assert_int_equal(learned_names_list(more, id_of(UUID), &list, NULL), ST_OK);
+    for (size_t i = 0; i < list.len; i++) {
+        assert_int_equal(
+            learned_names_add(n, &(struct learned_fact){id_of(UUID), list.data[i]}, 1, NULL),
+            ST_OK);
+    }
+    VEC_RELEASE(&list);
+    assert_int_equal(learned_names_list(n, id_of(UUID), &list, NULL), ST_OK);
+    assert_int_equal(list.len, 1);
+    struct learned_function f = list.data[0];
+    VEC_RELEASE(&list);
+    learned_names_free(more);
+    return f;
+}
+
+static void a_user_or_else_a_dump_tells(void **state) {
+    (void)state;
+#define TOLD_BY(user, id)                                                                          \
+    "{\"format\":\"stall-dump/1\",\"user\":" user ",\"stall\":{\"id\":\"" id                       \
+    "\"},\"images\":[{\"uuid\":\"" UUID "\",\"name\":\"System\",\"load\":65536,\"size\":65536}],"  \
+    "\"threads\":[{\"id\":1,\"frames\":[65792]}],\"names\":{\"65792\":[\"a\",16]}}"
+    struct learned_names *n = names_of(NULL, 0);
+    assert_int_equal(learn_first(n, TOLD_BY("\"u1\"", "d1")).told_by[1], 0);
+    assert_int_equal(learn_first(n, TOLD_BY("\"u1\"", "d2")).told_by[1], 0);
+    assert_int_not_equal(learn_first(n, TOLD_BY("\"u2\"", "d2")).told_by[1], 0);
+    learned_names_free(n);
+    n = names_of(NULL, 0);
+    assert_int_equal(learn_first(n, TOLD_BY("null", "d1")).told_by[1], 0);
+    assert_int_equal(learn_first(n, TOLD_BY("null", "d1")).told_by[1], 0);
+    assert_int_not_equal(learn_first(n, TOLD_BY("null", "d2")).told_by[1], 0);
+    learned_names_free(n);
+}
+
+static void a_dump_that_contradicts_itself_tells_the_start_only(void **state) {
+    (void)state;
+    assert_learned(DUMP("\"65792\":[\"a\",16],\"66048\":[\"b\",272]"), TITLE_2 "s f0\n");
+    assert_learned(DUMP("\"65792\":[\"a\",16],\"66048\":[\"a\",272]"), TITLE_2 "f f0 110 a\n");
 }
 
 /* ---- memory ---- */
@@ -351,16 +528,23 @@ int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(facts_join_to_the_same_names_in_any_order),
+        cmocka_unit_test(more_names_than_are_kept_are_a_conflict_in_any_order),
         cmocka_unit_test(names_of_one_image_do_not_serve_another),
         cmocka_unit_test(an_unseen_function_between_two_learned_ones_has_no_name),
         cmocka_unit_test(a_function_ends_at_the_next_known_start),
+        cmocka_unit_test(one_report_takes_no_name_that_two_tell),
+        cmocka_unit_test(two_reports_against_two_are_a_conflict),
+        cmocka_unit_test(two_reports_end_a_function_where_the_next_one_starts),
         cmocka_unit_test(a_damaged_text_is_refused_as_a_whole),
+        cmocka_unit_test(a_text_of_version_1_is_told_by_one),
         cmocka_unit_test(a_folder_keeps_what_runs_add_to_it),
         cmocka_unit_test(a_name_reaches_to_the_byte_that_is_looked_up),
         cmocka_unit_test(a_name_far_from_its_symbol_tells_the_start_only),
         cmocka_unit_test(an_image_without_a_place_teaches_nothing),
         cmocka_unit_test(what_is_no_name_tells_the_start_only),
         cmocka_unit_test(nothing_is_learned_without_an_offset_or_an_id),
+        cmocka_unit_test(a_user_or_else_a_dump_tells),
+        cmocka_unit_test(a_dump_that_contradicts_itself_tells_the_start_only),
         cmocka_unit_test(running_out_of_memory_while_learning_is_an_error),
     };
     return cmocka_run_group_tests_name("learned_names", tests, NULL, NULL);

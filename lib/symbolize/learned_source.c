@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/search.h"
 #include "base/vec.h"
+#include "symbolize/learned_choice.h"
 #include "symbolize/learned_folder.h"
 
 /* The source of one image: its functions, each with its end cut at the next one's start. */
@@ -25,7 +26,7 @@ struct learned_sources {
     struct arena arena;
     struct map by_id; /* an id's bytes -> index in sources */
     VEC(struct learned_source *) sources;
-    uint64_t conflicts;
+    struct learned_counts counts;
 };
 
 /* ---- one image ---- */
@@ -132,14 +133,13 @@ static enum st join_folders(const struct learned_sources *s, const struct image_
     return ST_OK;
 }
 
-/* Cuts each function's end at the next start, and adds the number of conflicts to *conflicts. */
-static void cut_ends(struct learned_list *l, uint64_t *conflicts) {
+/* Cuts each function's end at the next start. */
+static void cut_ends(struct learned_list *l) {
     for (size_t i = 0; i < l->len; i++) {
         struct learned_function *f = &l->data[i];
         if (i + 1 < l->len && f->end > f[1].start) {
             f->end = f[1].start;
         }
-        *conflicts += f->conflict;
     }
 }
 
@@ -153,7 +153,8 @@ static enum st learned_open_image(struct learned_sources *s, const struct image_
     if (learned_names_list(image->names, id, &image->functions, e) == ST_ERR) {
         return ST_ERR;
     }
-    cut_ends(&image->functions, &s->conflicts);
+    learned_list_choose(&image->functions, &s->counts);
+    cut_ends(&image->functions);
     return ST_OK;
 }
 
@@ -196,6 +197,6 @@ enum st learned_sources_find(struct learned_sources *s, const struct image_id *i
     return ST_OK;
 }
 
-uint64_t learned_sources_conflicts(const struct learned_sources *s) {
-    return s->conflicts;
+struct learned_counts learned_sources_counts(const struct learned_sources *s) {
+    return s->counts;
 }

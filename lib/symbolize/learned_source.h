@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "index/lookup.h"
+#include "symbolize/learned_choice.h"
 #include "symbolize/learned_names.h"
 
 struct learned_sources;
@@ -39,8 +40,7 @@ enum st learned_sources_find(struct learned_sources *s, const struct image_id *i
  * function's name is in conflict, or another function starts above `start`, at `offset` or
  * below? */
 bool learned_source_denies(const struct lookup_source *source, uint64_t start, uint64_t offset);
-/* Returns how many functions of the images that were asked for have no name because of a conflict.
- */
-uint64_t learned_sources_conflicts(const struct learned_sources *s);
+/* Returns the counts of the images that were asked for. */
+struct learned_counts learned_sources_counts(const struct learned_sources *s);
 
 #endif

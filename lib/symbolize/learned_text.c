@@ -1,6 +1,7 @@
 /* Reads and prints the learned names of an image. */
 #include "symbolize/learned_text.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +10,19 @@
 #include "base/parse.h"
 #include "base/vec.h"
 
-static const char kind_of_file[] = "stall-learned/", version[] = "1\t";
+static const char kind_of_file[] = "stall-learned/";
+
+static void learned_print_told(const struct learned_function *f, struct strbuf *out) {
+    strbuf_addf(out, " %08" PRIx32, f->told_by[0]);
+    if (f->told_by[1]) {
+        strbuf_addf(out, ",%08" PRIx32, f->told_by[1]);
+    }
+}
 
 void learned_text_print(const struct image_id *id, const struct learned_list *functions,
                         struct strbuf *out) {
     char id_text[IMAGE_ID_TEXT];
-    strbuf_addf(out, "%s%s%s\n", kind_of_file, version, image_id_text(id, id_text));
+    strbuf_addf(out, "%s2\t%s\n", kind_of_file, image_id_text(id, id_text));
     for (size_t i = 0; i < functions->len; i++) {
         const struct learned_function *f = &functions->data[i];
         char kind = f->conflict ? 'c' : 's';
@@ -24,6 +32,11 @@ void learned_text_print(const struct image_id *id, const struct learned_list *fu
         if (f->name) {
             strbuf_addc(out, ' ');
             strbuf_addhex(out, f->end - f->start);
+        }
+        if (!f->conflict) {
+            learned_print_told(f, out);
+        }
+        if (f->name) {
             strbuf_addc(out, ' ');
             strbuf_addstr(out, f->name);
         }
@@ -37,6 +50,7 @@ struct learned_reading {
     const struct image_id *id;
     VEC(struct learned_fact) facts;
     struct arena arena; /* holds the names of facts */
+    bool told;          /* do lines have TOLD (version 2)? */
 };
 
 /* Takes hexadecimal digits and the space after them off the line; `end`: the space, or 0 if the
@@ -69,6 +83,43 @@ static const char *learned_text_name(struct learned_reading *r, const char *at, 
     return learned_is_name(name) ? name : NULL;
 }
 
+/* Takes TOLD, and the space after it if `end` is one, off the line. */
+static bool learned_text_told(const char **at, const char *line_end, char end, uint32_t told[2]) {
+    enum { DIGITS = 8 };
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t number;
+        if (line_end - *at < DIGITS || !parse_hex(*at, DIGITS, &number) || number == 0 ||
+            (i > 0 && number <= told[0])) {
+            return false;
+        }
+        told[i] = (uint32_t)number;
+        *at += DIGITS;
+        if (*at == line_end || **at != ',') {
+            break;
+        }
+        *at += 1;
+    }
+    if (end == 0 || *at == line_end || **at != end) {
+        return end == 0 && *at == line_end;
+    }
+    *at += 1;
+    return true;
+}
+
+/* Does the line of f come after that of the one before? */
+static bool learned_text_ascends(const struct learned_reading *r,
+                                 const struct learned_function *f) {
+    if (r->facts.len == 0) {
+        return true;
+    }
+    const struct learned_function *last = &r->facts.data[r->facts.len - 1].function;
+    if (last->start != f->start) {
+        return last->start < f->start;
+    }
+    return r->told && !last->conflict && f->name &&
+           (!last->name || strcmp(last->name, f->name) < 0);
+}
+
 /* Reads the line of a function. False: the line is damaged, or out of memory (*e is then set). */
 static bool learned_text_function(struct learned_reading *r, const char *line, const char *end,
                                   struct err *e) {
@@ -81,16 +132,20 @@ static bool learned_text_function(struct learned_reading *r, const char *line, c
     const char *at = line + 2;
     bool named = line[0] == 'f';
     f->conflict = line[0] == 'c';
+    bool told = r->told && !f->conflict;
     if ((!named && !f->conflict && line[0] != 's') ||
-        !learned_text_number(&at, end, named ? ' ' : 0, &f->start)) {
+        !learned_text_number(&at, end, named || told ? ' ' : 0, &f->start)) {
         return false;
     }
-    if (named && (!learned_text_number(&at, end, ' ', &length) || length > LEARNED_OFFSET_MAX + 1 ||
-                  !(f->name = learned_text_name(r, at, (size_t)(end - at), e)))) {
+    if (named &&
+        (!learned_text_number(&at, end, ' ', &length) || length > LEARNED_OFFSET_MAX + 1)) {
         return false;
     }
-    const struct learned_fact *last = r->facts.len > 0 ? &r->facts.data[r->facts.len - 1] : NULL;
-    if (!checked_add_u64(f->start, length, &f->end) || (last && last->function.start >= f->start)) {
+    if ((told && !learned_text_told(&at, end, named ? ' ' : 0, f->told_by)) ||
+        (named && !(f->name = learned_text_name(r, at, (size_t)(end - at), e)))) {
+        return false;
+    }
+    if (!checked_add_u64(f->start, length, &f->end) || !learned_text_ascends(r, f)) {
         return false;
     }
     if (!VEC_PUSH(&r->facts, fact)) {
@@ -100,22 +155,25 @@ static bool learned_text_function(struct learned_reading *r, const char *line, c
     return true;
 }
 
-/* Checks the first line: the kind of file, its version, and the id of the image. */
-static enum st learned_text_title(const struct image_id *id, const char *line, size_t len,
+/* Checks the first line, and keeps what its version says: the kind of file, its version, and the id
+ * of the image. */
+static enum st learned_text_title(struct learned_reading *r, const char *line, size_t len,
                                   struct err *e) {
-    const size_t kind_len = sizeof kind_of_file - 1, version_len = sizeof version - 1;
+    enum { VERSION_LEN = 2 };
+    const size_t kind_len = sizeof kind_of_file - 1;
     char own[IMAGE_ID_TEXT];
     if (len < kind_len || memcmp(line, kind_of_file, kind_len) != 0) {
         return err_set(e, ERR_FORMAT, "not a file of learned names");
     }
     line += kind_len;
     len -= kind_len;
-    if (len < version_len || memcmp(line, version, version_len) != 0) {
+    r->told = len >= VERSION_LEN && memcmp(line, "2\t", VERSION_LEN) == 0;
+    if (!r->told && (len < VERSION_LEN || memcmp(line, "1\t", VERSION_LEN) != 0)) {
         return err_set(e, ERR_UNSUPPORTED, "learned names of another version");
     }
-    line += version_len;
-    len -= version_len;
-    if (!parse_is(line, len, image_id_text(id, own))) {
+    line += VERSION_LEN;
+    len -= VERSION_LEN;
+    if (!parse_is(line, len, image_id_text(r->id, own))) {
         return err_set(e, ERR_FORMAT, "learned names of another image");
     }
     return ST_OK;
@@ -130,7 +188,7 @@ static enum st learned_text_lines(struct learned_reading *r, const char *text, s
             return err_set(e, ERR_FORMAT, "learned names end within line %zu", number);
         }
         if (number == 1) {
-            if (learned_text_title(r->id, text, (size_t)(stop - text), e) != ST_OK) {
+            if (learned_text_title(r, text, (size_t)(stop - text), e) != ST_OK) {
                 return ST_ERR;
             }
         } else if (!learned_text_function(r, text, stop, e)) {

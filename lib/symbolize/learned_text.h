@@ -1,11 +1,15 @@
 /* The learned names of one image as text, as a store keeps them (stallsym(1), Learned names):
  *
- *     stall-learned/1<tab>ID
- *     f START LENGTH NAME      a function, named up to LENGTH bytes from its start
- *     s START                  a function starts there; its name is unknown
- *     c START                  a function starts there; reports name it differently
+ *     stall-learned/2<tab>ID
+ *     f START LENGTH TOLD NAME   a function, named up to LENGTH bytes from its start
+ *     s START TOLD               a function starts there, of which TOLD gave no name
+ *     c START                    a function starts there; it has too many names, and none is kept
  *
- * START and LENGTH are hexadecimal; lines ascend by START. */
+ * START and LENGTH are hexadecimal. TOLD is the number of the one who told the name, eight
+ * hexadecimal digits and not 0, or the two smallest of such numbers, ascending, with a comma
+ * between them. Lines ascend by START; of one START the line `s` comes first, and lines `f` ascend
+ * by NAME. A text of version 1 has no TOLD, and one line for each START: its names count as told by
+ * one, whose number is 1. */
 #ifndef STALLKIT_SYMBOLIZE_LEARNED_TEXT_H
 #define STALLKIT_SYMBOLIZE_LEARNED_TEXT_H
 

@@ -44,10 +44,19 @@ static void remove_folder(void) {
     nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* Returns the folder in which the temporary one is made: TMPDIR, or else Linux's folder in memory,
+ * because a disk takes most of the time of runs that write small files. */
+static const char *parent_folder(void) {
+    const char *named = getenv("TMPDIR");
+    if (named) {
+        return named;
+    }
+    return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+}
+
 const char *fuzz_folder(void) {
     if (!folder[0]) {
-        const char *parent = getenv("TMPDIR");
-        snprintf(folder, sizeof folder, "%s/fuzz-XXXXXX", parent ? parent : "/tmp");
+        snprintf(folder, sizeof folder, "%s/fuzz-XXXXXX", parent_folder());
         fuzz_insist(mkdtemp(folder) != NULL);
         fuzz_insist(snprintf(store, sizeof store, "%s/store", folder) < (int)sizeof store);
         atexit(remove_folder);

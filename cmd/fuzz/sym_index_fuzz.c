@@ -13,9 +13,10 @@
 
 enum { TOC_OFFSET = 8, TOC_SIZE = 16 };
 
+/* The dumps are named without a summary, which would read all lists of the packages that are
+ * installed here. */
 static const struct command_words lines[] = {
-    {.words = {"stallsym", "-j", "1", "--no-learn", "-d", STORE, "testdata/dumps/hang.json"}},
-    /* without a summary, which would read all lists of the packages that are installed here */
+    {.words = {"stallsym", "-q", "-j", "1", "--no-learn", "-d", STORE, "testdata/dumps/hang.json"}},
     {.words = {"stallsym", "-q", "-j", "1", "--no-learn", "-d", STORE,
                "testdata/dumps/linux.json"}},
     {.words = {"stallsym", "--verify", STORE}},

@@ -1,12 +1,57 @@
 /* Folds what differs between two builds, or two runs, in names of code that a virtual machine runs:
- * the optimiser's marks of V8, the numbers of Java's and Kotlin's lambdas and anonymous classes,
- * and what Kotlin's compiler adds to a function's name. */
+ * the optimiser's marks and the positions of V8, the numbers of Java's and Kotlin's lambdas and
+ * anonymous classes, and what Kotlin's compiler adds to a function's name. */
 #include <string.h>
 
 #include "names/names_private.h"
 
+/* Returns the index behind the digits at s[at]. */
+static size_t managed_skip_digits(const char *s, size_t len, size_t at) {
+    while (at < len && names_is_digit(s[at])) {
+        at++;
+    }
+    return at;
+}
+
+/* Returns the length of the text without the line and column at its end, ":148" or ":148:16". */
+static size_t v8_without_position(const char *s, size_t len) {
+    size_t end = len;
+    for (int numbers = 0; numbers < 2; numbers++) {
+        size_t digits = end;
+        while (digits > 0 && names_is_digit(s[digits - 1])) {
+            digits--;
+        }
+        if (digits == end || digits < 2 || s[digits - 1] != ':') {
+            break;
+        }
+        end = digits - 1;
+    }
+    return end;
+}
+
+/* Appends "draw file:///home/ann/app/src/map.js:12:3", the rest of a name of V8's profiles behind
+ * its mark, as "draw src/map.js": lines move from one version to the next, and where the app was
+ * installed differs between users. */
+static void add_v8_place(const char *s, size_t len, struct strbuf *out) {
+    size_t space = names_find(s, len, 0, " "), end = v8_without_position(s, len);
+    if (space >= end) {
+        strbuf_add(out, s, len); /* there is no place */
+        return;
+    }
+    size_t from = end;
+    for (int parts = 0; from > space + 1; from--) {
+        parts += s[from - 1] == '/' || s[from - 1] == '\\';
+        if (parts == 2) {
+            break;
+        }
+    }
+    strbuf_add(out, s, space + 1);
+    strbuf_add(out, s + from, end - from);
+}
+
 /* Appends a name of V8's profiles, "JS:*draw" or "LazyCompile:~draw", without the mark that says
- * how far the function was optimised. False: the name is not one of these. */
+ * how far the function was optimised, and without its position in the file. False: the name is not
+ * one of these. */
 static bool fold_v8(const char *s, size_t len, struct strbuf *out) {
     static const struct {
         const char *kind, *shown;
@@ -28,18 +73,10 @@ static bool fold_v8(const char *s, size_t len, struct strbuf *out) {
         at += marked;
         at += marked && at < len && s[at] == '\'';
         strbuf_addstr(out, kinds[i].shown);
-        strbuf_add(out, s + at, len - at);
+        add_v8_place(s + at, len - at, out);
         return true;
     }
     return false;
-}
-
-/* Returns the index behind the digits at s[at]. */
-static size_t managed_skip_digits(const char *s, size_t len, size_t at) {
-    while (at < len && names_is_digit(s[at])) {
-        at++;
-    }
-    return at;
 }
 
 /* Returns the index behind the numbers of an anonymous class, "$1" or "$1$2", at s[at]; at if there

@@ -261,6 +261,7 @@ int classify_compare(const struct triage *now, struct triage **base, const struc
     const struct gate_options options = {
         .regressed_percent = (unsigned)g->regressed_percent,
         .min_users = g->min_users,
+        .key_functions = keyer_wanted(k, 1),
         .fail_on = {[GATE_NEW] = !any || g->fail_new,
                     [GATE_REGRESSED] = !any || g->fail_regressed,
                     [GATE_INCONCLUSIVE] = any && !g->allow_inconclusive},

@@ -12,7 +12,7 @@ struct matching {
     struct gate_match *m;
     const struct triage *const *run;
     size_t level;
-    size_t full; /* largest number of the app's functions that a key of the two runs has */
+    size_t full; /* see gate_match_buckets; at least 1 */
 };
 
 /* A condition of a match: may b be compared with `other`? */
@@ -175,7 +175,7 @@ static bool begins_without(const struct matching *x, const struct bucket *more, 
                            const struct bucket *less) {
     size_t rest = more->frame_count - 1;
     bool cut = less->frame_count == more->frame_count &&
-               count_functions(more, more->frame_count) == x->full;
+               count_functions(more, more->frame_count) >= x->full;
     if (less->frame_count != rest && !cut) {
         return false;
     }
@@ -336,8 +336,9 @@ static void match_parents(const struct matching *x) {
 
 /* ---- all matches ---- */
 
+/* Returns the largest number of the app's functions in a key of the level. */
 static size_t most_functions(const struct triage *const run[RATES_RUNS], size_t level) {
-    size_t most = 0;
+    size_t most = 1;
     for (size_t of = 0; of < RATES_RUNS; of++) {
         const struct bucket_set *set = &run[of]->level[level];
         for (size_t i = 0; i < set->buckets.len; i++) {
@@ -349,7 +350,8 @@ static size_t most_functions(const struct triage *const run[RATES_RUNS], size_t 
     return most;
 }
 
-bool gate_match_buckets(struct gate_match *m, const struct triage *const run[RATES_RUNS]) {
+bool gate_match_buckets(struct gate_match *m, const struct triage *const run[RATES_RUNS],
+                        size_t full) {
     *m = (struct gate_match){0};
     for (size_t of = 0; of < RATES_RUNS; of++) {
         for (size_t level = 0; level < KEY_LEVELS; level++) {
@@ -364,7 +366,7 @@ bool gate_match_buckets(struct gate_match *m, const struct triage *const run[RAT
         }
     }
     for (size_t level = KEY_LEVELS; level-- > 0;) {
-        const struct matching x = {m, run, level, most_functions(run, level)};
+        const struct matching x = {m, run, level, full ? full : most_functions(run, level)};
         match_equal(&x);
         if (!match_nameless(&x) || !match_ids(&x) || (level == 1 && !match_helpers(&x))) {
             return false;

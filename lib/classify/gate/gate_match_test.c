@@ -14,11 +14,12 @@
 #include "classify/print/print_formats.h"
 #include "classify/gate/gate_private.h"
 
-enum { FRAMES = 4, USERS = 400 };
+enum { FRAMES = 4, WORDS = FRAMES + 2, USERS = 400 };
 
 struct pair {
     struct triage *run[RATES_RUNS];
     struct gate_match match;
+    size_t full; /* see gate_match_buckets */
 };
 
 static struct pair start(void) {
@@ -32,7 +33,7 @@ static struct pair start(void) {
 
 static void match(struct pair *p) {
     const struct triage *const run[] = {p->run[RATES_BASE], p->run[RATES_NOW]};
-    assert_true(gate_match_buckets(&p->match, run));
+    assert_true(gate_match_buckets(&p->match, run, p->full));
 }
 
 static void end(struct pair *p) {
@@ -50,11 +51,11 @@ static const char *intern(struct triage *t, const char *s) {
 
 /* Splits text at blanks into words; a first word with a capital letter is the framework. Returns
  * how many words there are. */
-static size_t split(const char *frames, char words[FRAMES + 1][32]) {
+static size_t split(const char *frames, char words[WORDS][32]) {
     size_t n = 0;
     for (const char *at = frames; *at; at += strspn(at, " ")) {
         size_t len = strcspn(at, " ");
-        assert_true(n <= FRAMES && len < sizeof words[0]);
+        assert_true(n < WORDS && len < sizeof words[0]);
         memcpy(words[n], at, len);
         words[n++][len] = '\0';
         at += len;
@@ -63,10 +64,13 @@ static size_t split(const char *frames, char words[FRAMES + 1][32]) {
 }
 
 static struct bucket *put_level(struct triage *t, size_t level, const char *frames) {
-    char words[FRAMES + 1][32], text[256] = "";
+    char words[WORDS][32], text[256] = "";
     size_t count = split(frames, words), framework = count && words[0][0] <= 'Z', len = 0;
     size_t most = framework + (level ? FRAMES : FRAMES / 2);
     bool added;
+    for (size_t i = framework; i < count && words[i][0] == '+'; i++) {
+        most++; /* a function that rules do not count */
+    }
     count = count < most ? count : most;
     for (size_t i = 0; i < count; i++) {
         bool is_framework = i < framework;
@@ -153,6 +157,20 @@ static void other_differences_are_other_stalls(void **state) {
     match(&p);
     assert_false(paired(&p, 1, base, now)); /* the key is not full, so h did not push c out */
     end(&p);
+}
+
+static void a_longer_key_elsewhere_does_not_change_what_is_full(void **state) {
+    (void)state;
+    for (size_t full = 0; full <= FRAMES; full += FRAMES) {
+        struct pair p = start();
+        p.full = full;
+        struct bucket *base = put(&p, RATES_BASE, "UIKit a h b c"),
+                      *now = put(&p, RATES_NOW, "UIKit a b c d");
+        (void)put(&p, RATES_NOW, "+v +w e f i j");
+        match(&p);
+        assert_int_equal(paired(&p, 1, base, now), full == FRAMES);
+        end(&p);
+    }
 }
 
 static void a_function_is_looked_through_only_without_a_choice(void **state) {
@@ -463,6 +481,7 @@ int main(void) {
         cmocka_unit_test(equal_keys_are_compared),
         cmocka_unit_test(a_function_that_came_or_went_is_looked_through),
         cmocka_unit_test(other_differences_are_other_stalls),
+        cmocka_unit_test(a_longer_key_elsewhere_does_not_change_what_is_full),
         cmocka_unit_test(a_function_is_looked_through_only_without_a_choice),
         cmocka_unit_test(level_1_follows_only_if_all_of_its_level_2_does),
         cmocka_unit_test(an_id_in_common_pairs),

@@ -12,9 +12,11 @@
 struct gate_match {
     uint32_t *other[RATES_RUNS][KEY_LEVELS];
 };
-/* Finds the buckets of two runs that are compared. False: out of memory; m must be released all
- * the same. */
-bool gate_match_buckets(struct gate_match *m, const struct triage *const run[RATES_RUNS]);
+/* Finds the buckets of two runs that are compared. full: see gate_options.key_functions; a key may
+ * have more functions, which rules do not count. False: out of memory; m must be released all the
+ * same. */
+bool gate_match_buckets(struct gate_match *m, const struct triage *const run[RATES_RUNS],
+                        size_t full);
 void gate_match_release(struct gate_match *m);
 
 /* gate_rows.c. Makes the rows of all stalls and of the buckets of both levels. False: out of

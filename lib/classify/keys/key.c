@@ -27,6 +27,10 @@ enum st keyer_new(struct keyer **out, const struct key_options *o, struct err *e
     return ST_OK;
 }
 
+unsigned keyer_wanted(const struct keyer *k, size_t level) {
+    return k->options.wanted[level];
+}
+
 void keyer_free(struct keyer *k) {
     if (k) {
         frame_table_release(&k->table);

@@ -180,6 +180,9 @@ struct keyer;
 enum st keyer_new(struct keyer **out, const struct key_options *o, struct err *e) BASE_MUST_USE;
 /* Frees a keyer, which may be NULL, and all of its frame infos. */
 void keyer_free(struct keyer *k);
+/* Returns the number of relevant frames, or of the app's, in a key of the level (0: level 1, 1:
+ * level 2), which key_options.wanted or the default gave. */
+unsigned keyer_wanted(const struct keyer *k, size_t level);
 /* Bounds the memory of a keyer: once *k has cached KEYER_FUNCTIONS_MAX functions, or keys, it is
  * replaced by a new one with the same options, and *retired is the old one, which the caller frees
  * once none of its keys is used; otherwise *retired is NULL. ST_ERR: out of memory, and *k is

@@ -14,8 +14,9 @@
  * and Objective-C names stay whole; anonymous numbering and suffixes (`$_12`, `{lambda()#3}`,
  * `.llvm.123`, `.cold.1`, `.part.0`, `.isra.0`, `.constprop.0`, `__hidden#12_`,
  * `OUTLINED_FUNCTION_12`, Rust's `::h<16 hex>`, `[clone …]`) are removed or made constant,
- * as are V8's marks (`JS:*f`) and the numbers of Java's lambdas and anonymous classes (`A$1.run`
- * -> `A$_.run`). The result is never empty for a non-empty name. */
+ * as are V8's marks, lines and folders (`JS:*f /opt/a/b/c.js:1:2` -> `JS:f b/c.js`), and the
+ * numbers of Java's and C#'s lambdas and anonymous classes (`A$1.run` -> `A$_.run`, `<f>b__1_2` ->
+ * `<f>b__`). The result is never empty for a non-empty name. */
 void names_normalise(const char *name, size_t len, struct strbuf *out);
 
 /* Appends the normalised name as names_normalise does, but keeps Swift's modules where the name

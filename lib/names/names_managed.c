@@ -214,6 +214,50 @@ static bool fold_java(const char *s, size_t len, struct strbuf *out) {
     return folded;
 }
 
+/* Returns the index behind numbers such as "7" or "4_0" at s[at]; at if there are none. */
+static size_t skip_ordinals(const char *s, size_t len, size_t at) {
+    size_t end = managed_skip_digits(s, len, at);
+    while (end > at && end + 1 < len && s[end] == '_' && names_is_digit(s[end + 1])) {
+        end = managed_skip_digits(s, len, end + 1);
+    }
+    return end;
+}
+
+/* Returns the index of the numbers that C#'s compiler puts into the name of a lambda, a local
+ * function, an iterator or a closure's class, whose mark begins at s[at]: the text from at up to
+ * that index stays. 0 = no mark begins there. */
+static size_t csharp_ordinals(const char *s, size_t len, size_t at) {
+    /* ">" is "U3E" in names that il2cpp writes in C++. */
+    static const char *const marks[] = {
+        ">b__", ">d__", ">c__DisplayClass", "U3Eb__", "U3Ed__", "U3Ec__DisplayClass", NULL};
+    static const char *const locals[] = {">g__", "U3Eg__", NULL};
+    size_t behind = at + names_starts_any(s + at, len - at, marks);
+    if (behind == at) {
+        behind = at + names_starts_any(s + at, len - at, locals);
+        const char *bar = behind > at ? memchr(s + behind, '|', len - behind) : NULL;
+        behind = bar ? (size_t)(bar - s) + 1 : at;
+    }
+    return behind > at && skip_ordinals(s, len, behind) > behind ? behind : 0;
+}
+
+/* Appends a name of C# without the ordinals of its lambdas, <Load>b__4_0 -> <Load>b__, which count
+ * all that the class has. False: the name has none. */
+static bool fold_csharp(const char *s, size_t len, struct strbuf *out) {
+    size_t copied = 0;
+    for (size_t at = 0; at < len; at++) {
+        size_t numbers = s[at] == '>' || s[at] == 'U' ? csharp_ordinals(s, len, at) : 0;
+        if (numbers) {
+            strbuf_add(out, s + copied, numbers - copied);
+            copied = skip_ordinals(s, len, numbers);
+            at = copied - 1;
+        }
+    }
+    if (copied) {
+        strbuf_add(out, s + copied, len - copied);
+    }
+    return copied > 0;
+}
+
 bool names_fold_managed(const char *s, size_t len, struct strbuf *out) {
-    return fold_v8(s, len, out) || fold_java(s, len, out);
+    return fold_v8(s, len, out) || fold_csharp(s, len, out) || fold_java(s, len, out);
 }

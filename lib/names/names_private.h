@@ -35,8 +35,8 @@ size_t names_swift_type_phrase(const char *s, size_t len);
 size_t names_swift_value_witness(const char *s, size_t len, size_t *phrase);
 
 /* Appends a name of code that a virtual machine runs without marks and numbers that differ between
- * runs or builds: JS:*draw -> JS:draw, Map$1$2.invoke -> Map$_.invoke. False: there are none, and
- * nothing is appended. */
+ * runs or builds: JS:*draw -> JS:draw, Map$1$2.invoke -> Map$_.invoke, <f>b__1_2 -> <f>b__. False:
+ * there are none, and nothing is appended. */
 bool names_fold_managed(const char *s, size_t len, struct strbuf *out);
 
 /* Small helpers over (text, length) follow. */

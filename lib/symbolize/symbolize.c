@@ -154,7 +154,8 @@ static void note_hidden_names(struct symbolize_work *w) {
 }
 
 /* Are the answers of an earlier run, with this verdict, better than those that the file of image i
- * gives? */
+ * gives? True if `earlier` is a verdict with names and the better one, or the same one where both
+ * the earlier answers and the file have hidden names. */
 static bool is_earlier_better(const struct symbolize_work *w, size_t i, enum dump_symbols earlier) {
     const struct symbol_file *file = &w->files[i];
     enum dump_symbols now = dump_verdicts[file->verdict];

@@ -112,8 +112,8 @@ enum st finder_add_original(struct finder *f, const char *path, const uint8_t *b
 enum st finder_add_names(struct finder *f, const char *path, const struct image_id *id,
                          const struct filemap *member, struct err *e);
 
-/* Is it the name of a file or folder that Finder, archivers or version control leave behind, or "."
- * or ".."? */
+/* Is the name that of a file or folder that Finder, archivers or version control leave behind, or
+ * "." or ".."? */
 bool find_is_junk(const char *name, size_t len);
 
 /* Notes that a file or folder was visited; ST_NONE if it had been visited before. */

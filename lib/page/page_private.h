@@ -108,7 +108,7 @@ void page_put_trend(struct page_writer *p, const struct summary_bucket *b, bool 
 
 /* Writes the verdict on the run, with what it counts; nothing if there is no verdict. */
 void page_put_gate(struct page_writer *p);
-/* Writes the buckets that got better. */
+/* Writes a table of the buckets that got better; nothing if there are none. */
 void page_put_better(struct page_writer *p);
 
 /* ---- page_table.c ---- */

@@ -59,7 +59,7 @@ struct finder {
     struct map seen;  /* device and inode of each visited file or folder, to visit none twice */
     struct map tried; /* ids that were looked up under the roots before */
     VEC(struct find_root) roots;
-    bool by_layout;                /* finder_add makes folders that are laid out by id roots */
+    bool by_layout;                /* finder_add adds folders laid out by id to `roots` only */
     struct spill spill;            /* bytes unpacked from archives */
     VEC(struct filemap *) members; /* maps of archive members; the structs are in the arena */
     VEC(struct found_names) names;

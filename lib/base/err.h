@@ -16,7 +16,7 @@
 enum st {
     ST_OK,   /* the function succeeded */
     ST_NONE, /* the input is well-formed, but does not have the thing sought */
-    ST_ERR   /* the function failed; struct err holds the failure, the file and the offset */
+    ST_ERR   /* the function failed; struct err, if the caller gave one, holds the error */
 };
 
 enum err_code {
@@ -48,8 +48,8 @@ struct err {
 enum st err_set(struct err *e, enum err_code code, const char *fmt, ...) BASE_PRINTF(3, 4);
 
 /* Fills e as err_set does and appends " in 'FILE' at 0xOFFSET": where in which file the damage is.
- * Of a name with more than 200 bytes only the last 200 are shown; a text that is too long is cut
- * before the appended part. */
+ * A name with more than 200 bytes is shown as "..." and its last 200; a text that is too long is
+ * cut before the appended part. */
 enum st err_at(struct err *e, enum err_code code, const char *file, uint64_t offset,
                const char *fmt, ...) BASE_PRINTF(5, 6);
 

@@ -24,7 +24,7 @@
 /* Decodes the first character of text (len > 0) into *c, U+FFFD if it is no UTF-8 or may not be
  * shown, and returns the number of its bytes (1 for a byte that is no UTF-8). */
 size_t text_next_shown(const char *text, size_t len, uint32_t *c);
-/* Appends text for people: '?' for each character that may not be shown. */
+/* Appends text for people: '?' for each character that may not be shown, and for U+FFFD. */
 void text_add_shown(struct strbuf *out, const char *text, size_t len);
 /* Appends text for programs that show it: U+FFFD for each character that may not be shown. */
 void text_add_replaced(struct strbuf *out, const char *text, size_t len);

@@ -21,7 +21,8 @@ void failmalloc_arm(unsigned long nth, bool and_later);
 /* Stops all failing. Returns whether an allocation failed since failmalloc_arm. */
 bool failmalloc_disarm(void);
 
-/* Returns the number of allocations since failmalloc_arm; 0 if it was never called. */
+/* Returns the number of allocations that were tried since failmalloc_arm, those that failed
+ * included; if that was never called, since the program began. */
 unsigned long failmalloc_calls(void);
 /* Returns the number of blocks that wrapped calls allocated and did not free yet. */
 long failmalloc_live(void);

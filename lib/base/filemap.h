@@ -24,8 +24,9 @@ enum st filemap_open(struct filemap *m, const char *path, uint64_t max_size, str
  * which might block the reader or never end. */
 enum st filemap_open_regular(struct filemap *m, const char *path, uint64_t max_size, struct err *e);
 /* Opens path as filemap_open does if it is a plain file, no symbolic link, that only this user and
- * root may write to (base/owned.h); ST_NONE: there is no such file, it is a link or no plain file,
- * or others may write to it. The caller has to check the folder that holds the file. */
+ * root may write to (owned_alone in base/owned.h). ST_NONE: there is no such file, it is a link or
+ * no plain file, another user owns it, or others may write to it. The caller has to check the
+ * folder that holds the file. */
 enum st filemap_open_owned(struct filemap *m, const char *path, uint64_t max_size, struct err *e);
 /* Unmaps or frees the bytes; no effect on a zeroed or released filemap. */
 void filemap_release(struct filemap *m);

@@ -105,8 +105,8 @@ static size_t told_size(const uint8_t *bytes, size_t len) {
 }
 
 /* Inflates a gzip of one member at once. False, with nothing appended: the bytes are something else
- * or damaged, memory ran out, the result is empty or has more than max_out bytes, or `out` has a
- * limit. */
+ * or damaged, memory ran out, the result is empty or has more than max_out bytes, `out` has a
+ * limit, or the build has no libdeflate. */
 static bool inflate_at_once(const uint8_t *bytes, size_t len, uint64_t max_out,
                             struct strbuf *out) {
     size_t size = told_size(bytes, len), used = 0, made = 0;

@@ -16,8 +16,8 @@ bool gz_is_gzip(const void *bytes, size_t len);
 
 /* Inflates a whole gzip (any number of members, with zeros between and after them) or zlib buffer
  * and appends the result to out. ERR_LIMIT past max_out bytes (0 = 4 GiB), ERR_TRUNCATED on a cut
- * or empty buffer, ERR_FORMAT on a damaged one or one with other bytes after its end; bytes that
- * were inflated before the error stay in out. `name` is for the error text. */
+ * or empty buffer, ERR_FORMAT on a damaged one or one with other bytes after its end, or ERR_NOMEM;
+ * bytes that were inflated before the error stay in out. `name` is for the error text. */
 enum st gz_inflate(const char *name, const void *bytes, size_t len, uint64_t max_out,
                    struct strbuf *out, struct err *e);
 
@@ -29,8 +29,8 @@ enum st gz_inflate_member(const char *name, const void **bytes, size_t *len, uin
                           struct strbuf *out, struct err *e) BASE_MUST_USE;
 
 /* Inflates a zlib stream of known size (SHF_COMPRESSED) into out[out_len]. ERR_FORMAT: the stream
- * is damaged, or gives more or fewer than out_len bytes; ERR_TRUNCATED: the stream is cut. Bytes
- * after the stream are ignored. */
+ * is damaged, or gives more or fewer than out_len bytes; ERR_TRUNCATED: the stream is cut; or
+ * ERR_NOMEM. Bytes after the stream are ignored. */
 enum st gz_inflate_into(const char *name, const void *bytes, size_t len, void *out, size_t out_len,
                         struct err *e);
 

@@ -53,7 +53,7 @@ static enum st read_some(struct gz_input *in, void *to, size_t len, size_t *got,
     return ST_OK;
 }
 
-/* Calls read() once into the free tail of buf, which must not be empty. */
+/* Appends the bytes of one read_some to in->buf, which must have room for at least 1. */
 static enum st read_once(struct gz_input *in, struct err *e) {
     size_t n;
     if (in->pos == in->len) {
@@ -117,8 +117,8 @@ enum st gz_input_open(struct gz_input **out, int fd, const char *name, struct er
     return ST_OK;
 }
 
-/* Copies plain bytes from buf; with buf empty and room for at least its size, reads them
- * directly into the caller's memory. */
+/* Copies bytes of a plain input from in->buf to buf. If in->buf is empty and len is at least its
+ * size, the bytes are read directly into buf. *got = 0 at the end. */
 static enum st read_plain(struct gz_input *in, void *buf, size_t len, size_t *got, struct err *e) {
     if (in->pos == in->len && !in->at_end && len >= sizeof in->buf) {
         enum st st = read_some(in, buf, len, got, e);
@@ -137,7 +137,8 @@ static enum st read_plain(struct gz_input *in, void *buf, size_t len, size_t *go
     return ST_OK;
 }
 
-/* Inflates bytes from buf; *got is 0 if inflate needs more input. */
+/* Inflates bytes from in->buf to buf; *got is 0 if inflate gave none: it needs more input, or the
+ * member has ended. */
 static enum st inflate_some(struct gz_input *in, void *buf, size_t len, size_t *got,
                             struct err *e) {
     uInt room = len > INT_MAX ? INT_MAX : (uInt)len;
@@ -159,8 +160,8 @@ static enum st inflate_some(struct gz_input *in, void *buf, size_t len, size_t *
     return ST_OK;
 }
 
-/* Continues after a member: zero padding is dropped, another member begins, anything else is
- * damage. */
+/* Continues after a member: drops zero padding, and begins another member if a byte 0x1f follows.
+ * Any other byte is damage (ERR_FORMAT). If in->buf has no byte left, the state stays as it is. */
 static enum st begin_next_member(struct gz_input *in, struct err *e) {
     while (in->pos < in->len && in->buf[in->pos] == 0) {
         in->pos++;

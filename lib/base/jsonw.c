@@ -118,7 +118,7 @@ void jsonw_member_cstr(struct jsonw *w, const char *key, const char *text) {
     }
 }
 
-/* Writes \u and four digits. */
+/* Writes \u and the four hex digits of a UTF-16 code unit. */
 static void escape_unit(struct sink *s, uint32_t unit) {
     const char *hex = "0123456789abcdef";
     char text[6] = {
@@ -126,9 +126,9 @@ static void escape_unit(struct sink *s, uint32_t unit) {
     sink_write(s, text, sizeof text);
 }
 
-/* Writes one character that needs an escape. */
+/* Writes the escape of one character: the short form if `shorts` has it, else \u and hex digits. */
 static void escape_one(struct sink *s, uint32_t c) {
-    /* pairs: character, letter of its escape. */
+    /* `shorts` holds pairs: a character, then the letter of its escape. */
     static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt";
     for (size_t i = 0; i + 1 < sizeof shorts; i += 2) {
         if ((unsigned char)shorts[i] == c) {

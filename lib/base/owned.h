@@ -20,9 +20,10 @@ bool owned_folder_alone(const char *path);
  * symbolic link on the way is checked, as sshd's StrictModes does; other users may write to the
  * folders above it that are sticky, as /tmp is. ST_NONE: a part of the path does not exist, is no
  * folder, or is in a folder that may not be searched, and what comes before that part passes the
- * check. ST_ERR: others can change the folder (ERR_IO; the text names the folder on the way that
- * permits it), the path is not absolute (ERR_USAGE), it has more than 4096 names (ERR_LIMIT) or 40
- * links, or memory ran out. */
+ * check. ST_ERR: others can change the folder (ERR_IO; the text names the folder or link on the way
+ * that permits it), the path is not absolute (ERR_USAGE), it has more than 4096 names, those in the
+ * targets of links included (ERR_LIMIT), or more than 40 links (ERR_IO), a part cannot be read
+ * (ERR_IO), or memory ran out. */
 enum st owned_folder_check(const char *path, struct err *e) BASE_MUST_USE;
 
 #endif

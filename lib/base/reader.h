@@ -119,7 +119,7 @@ static inline uint64_t reader_peek_little(const struct reader *r, size_t offset)
            (uint64_t)p[4] << 32 | (uint64_t)p[3] << 24 | (uint64_t)p[2] << 16 |
            (uint64_t)p[1] << 8 | p[0];
 }
-/* Reads a number of 3, 5, 6 or 7 bytes at p. */
+/* Returns the number of 3, 5, 6 or 7 bytes at p in the given byte order; it checks no bounds. */
 uint64_t reader_odd_uint(const uint8_t *p, unsigned size, bool big_endian);
 /* Reads a number of 1 to 8 bytes in the reader's byte order. */
 static inline uint64_t reader_uint(struct reader *r, unsigned size) {

@@ -32,7 +32,8 @@ void strbuf_truncate(struct strbuf *b, size_t len) {
     }
 }
 
-/* Makes room for `more` bytes and a NUL. False: the buffer failed, by memory or by its limit. */
+/* Makes room for `more` bytes and a NUL. False: the buffer has failed, before this call or now, by
+ * lack of memory or by its limit. */
 static bool reserve(struct strbuf *b, size_t more) {
     if (b->failed) {
         return false;

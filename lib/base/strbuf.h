@@ -34,8 +34,8 @@ void strbuf_reset(struct strbuf *b);
 /* Shortens the text to len bytes; no effect if it has fewer. */
 void strbuf_truncate(struct strbuf *b, size_t len);
 
-/* Can len bytes, at least 1, be appended without allocating? Always false if the buffer has a limit
- * or has failed. */
+/* Can len bytes be appended without allocating? Also false if len is 0, or if the buffer has a
+ * limit or has failed. */
 static inline bool strbuf_has_room(const struct strbuf *b, size_t len) {
     return len < b->cap - b->len && len > 0 && !b->limit && !b->failed;
 }
@@ -53,9 +53,9 @@ static inline void strbuf_add(struct strbuf *b, const void *bytes, size_t len) {
 /* Returns room for len bytes after the text, for an encoder that writes there; NULL when the buffer
  * failed. The encoder then calls strbuf_took with the number of bytes that it wrote. */
 char *strbuf_room(struct strbuf *b, size_t len);
-/* Allocates room for `len` bytes in a buffer that will hold about as many, in huge pages if that is
- * large. A buffer that has failed or has had text stays unchanged, as does one for which memory
- * runs out, which does not fail by that. */
+/* Allocates `len` bytes (>= 1, the NUL included) for a buffer that has no memory yet, in huge pages
+ * if pages_huge gives some. No effect if the buffer has memory or has failed. If memory runs out,
+ * the buffer stays empty and is not marked failed. */
 void strbuf_room_large(struct strbuf *b, size_t len);
 void strbuf_took(struct strbuf *b, size_t len);
 void strbuf_addstr(struct strbuf *b, const char *s);

@@ -16,9 +16,9 @@
 /* Makes room for `more` further elements; false, and nothing changed, when memory runs out. */
 #define VEC_RESERVE(v, more)                                                                       \
     vec_reserve((void **)&(v)->data, (v)->len, &(v)->cap, (more), sizeof *(v)->data)
-/* Makes room for `more` further elements that will be filled at once and may take megabytes:
- * memory of an empty vector is then in huge pages where the system has them, as some hundred
- * page faults cost more than the unused rest of such a page. False when memory runs out. */
+/* Makes room for `more` further elements, as VEC_RESERVE does. If the vector is empty and its
+ * memory too small, the new memory is in huge pages if pages_huge gives some: page faults cost more
+ * than the unused rest of a huge page where the elements are filled at once. */
 #define VEC_RESERVE_LARGE(v, more)                                                                 \
     vec_reserve_large((void **)&(v)->data, (v)->len, &(v)->cap, (more), sizeof *(v)->data)
 /* Appends a copy of the value; false when memory runs out: `if (!VEC_PUSH(&v, x)) …nomem`. */

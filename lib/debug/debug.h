@@ -115,8 +115,8 @@ enum debug_object_state {
     DEBUG_OBJECT_FOUND,
     DEBUG_OBJECT_MISSING,
     DEBUG_OBJECT_CHANGED /* the file is there, but has another time or other functions than the
-                            debug map; or the map has no time for the file, a member of an archive,
-                            nor for another member, which has other functions */
+                            debug map; or the file is a member of an archive, the map has no time
+                            for it, and another such member of the archive has other functions */
 };
 
 /* Callbacks that find the files of split DWARF (DWARF5 §7.3.2), in which units keep their

@@ -75,7 +75,8 @@ static bool take_unit_attr(const struct take *t, enum abbrev_kind kind) {
     }
 }
 
-/* Stores a number attribute of a function or call in its member of *out. */
+/* Stores a number in the member of *out that spec->member tells, 0 instead of a number of more than
+ * 32 bits if spec->narrow, and sets the bits spec->sets of out->has. */
 static inline void keep_number(struct die_attrs *out, const struct abbrev_spec *spec, uint64_t v) {
     v = spec->narrow && v > UINT32_MAX ? 0 : v;
     memcpy((char *)out + spec->member, &v, sizeof v);

@@ -79,7 +79,7 @@ enum st die_attrs_at(struct die_reader *d, const struct die_unit *unit, uint64_t
 
 /* ---- units ---- */
 
-/* Are only zeros left, with which linkers pad sections? */
+/* Has .debug_info nothing but zeros from at->next on, with which linkers pad sections? */
 static bool only_zeros_left(const struct section_bytes *info, struct die_units *at) {
     if (at->nonzero < at->next) {
         at->nonzero = at->next;
@@ -230,7 +230,8 @@ static inline enum st leave_children(struct die_walk *w, struct err *e) {
     return check_sibling(w, w->siblings[w->depth], e);
 }
 
-/* Skips a DIE by the plan of its abbreviation. */
+/* Skips the values of a DIE by the plan of its abbreviation; *sibling becomes the DIE's
+ * DW_AT_sibling, 0 if it has none. */
 static inline void skip_die(struct die_walk *w, const struct abbrev *a, uint64_t *sibling) {
     *sibling = 0;
     if (a->fixed) {
@@ -250,7 +251,8 @@ static inline void skip_die(struct die_walk *w, const struct abbrev *a, uint64_t
     reader_skip(&w->r, last->size);
 }
 
-/* Skips an unwanted DIE that has no plan, by reading its attributes. */
+/* Skips an unwanted DIE whose abbreviation has no plan, by reading its attributes. ST_ERR: the
+ * DIE's end cannot be found. */
 static enum st skip_planless(struct die_walk *w, const struct abbrev *a, uint64_t offset,
                              uint64_t *sibling, struct err *e) {
     struct die_attrs unused;

@@ -54,7 +54,8 @@ static size_t append_part(char *path, size_t at, const char *part) {
     return at + len;
 }
 
-/* Joins the parts of a folder's path and a name in the folder. */
+/* Sets *out to the parts of a folder's path and a name in the folder, joined by '/', in memory of
+ * the arena. ST_ERR: the path needs more than f->path_budget (ERR_LIMIT), or out of memory. */
 static enum st join_path(struct line_files *f, struct arena *arena, const char *const *parts,
                          size_t count, const char *name, const char **out, struct err *e) {
     size_t at = 0, size = strnlen(name, SECTION_STRING_MAX) + 1;

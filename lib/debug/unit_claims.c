@@ -4,8 +4,9 @@
 #include "base/search.h"
 #include "debug/debug_private.h"
 
-/* Finds the units whose ranges contain the address, from the last range that begins at or below it
- * backwards. */
+/* Writes the unit of each range that contains the address to `units`, at most max of them, from the
+ * last range that begins at or below the address backwards, and returns how many. A unit with
+ * several such ranges is written as often. */
 static size_t claims_at(const struct debug *d, uint64_t address, size_t *units, size_t max) {
     size_t i = SEARCH_ABOVE(d->ranges, d->range_count, low, address), count = 0;
     while (i > 0 && d->ranges[i - 1].reach > address && count < max) {

@@ -93,9 +93,10 @@ static uint32_t distance_to_declaration(const struct flat_unit *u, const struct 
 }
 
 /* Chooses among sequences at the same addresses, which remain when linkers fold equal functions
- * into one (lld, mold, gold: --icf). The last sequence counts, so that of the function that owns
- * the code changes places with the last one: the sequence with the least distance_to_declaration,
- * or, if no distance is known, the first one, whose code the linker mostly keeps. */
+ * into one (lld, mold, gold: --icf). Of such sequences the last one counts, so the chosen one
+ * changes places with the last one. Chosen is the sequence with the least distance_to_declaration
+ * for the function that owns the code, or, if no distance is known, the first one, whose code the
+ * linker mostly keeps. */
 static void settle_folded(const struct flat_unit *u, struct span_vec *v) {
     for (size_t first = 0, end; first < v->len; first = end) {
         const struct code_span *one = &v->data[first];

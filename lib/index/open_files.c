@@ -376,8 +376,9 @@ static enum st open_archive(struct split_files *f, const char *path, size_t len,
     return ST_OK;
 }
 
-/* Finds the only member with this name and, unless time is 0, this time. For a member of a thin
- * archive the time of its file counts, not that in the archive. */
+/* Sets *out to the only member with this name and, unless time is 0, this time. The time of a thin
+ * archive's member is not compared here, because that of its file counts. Returns
+ * DEBUG_OBJECT_CHANGED if members have the name and none of them the time. */
 static enum debug_object_state find_member(const struct listed_archive *a, const char *name,
                                            size_t len, uint64_t time,
                                            const struct archive_member **out) {
@@ -407,7 +408,8 @@ static enum debug_object_state look_at_file(const char *path, uint64_t time) {
     return time == 0 || (uint64_t)file.st_mtime == time ? DEBUG_OBJECT_FOUND : DEBUG_OBJECT_CHANGED;
 }
 
-/* Makes the path of a thin archive's member, "lib.a(x.o)", that of the member's file. */
+/* Replaces *path, that of a thin archive's member, "DIR/lib.a(x.o)", by the path of the member's
+ * file; a member's name that is a relative path counts from the archive's folder. */
 static enum st name_apart(struct strbuf *path, const struct archive_member *m, struct err *e) {
     struct strbuf file = {0};
     if (m->name[0] != '/') {

@@ -33,8 +33,8 @@ static void push_piece(struct cutting *k, uint64_t at, uint32_t record) {
     }
 }
 
-/* Adds a piece without a record after the last piece, if the code between that piece and `next`
- * would otherwise count as part of its record. */
+/* Adds a piece without a record at the end of the last piece, if `next` is above that end and the
+ * code of the last piece's record goes on there, to which the gap would otherwise be counted. */
 static void close_gap(struct cutting *k, uint64_t next) {
     if (k->out->len > 0 && k->reach > k->end && next > k->end) {
         push_piece(k, k->end, 0);

@@ -36,11 +36,12 @@ struct piece_vec {
     size_t len, cap;
 };
 
-/* Cuts the code: of the units that claim an address (the last one in `claims` first,
- * LIVE_CLAIMS_MAX claims at most) the first unit with a function that owns it answers, else the
- * symbol there, with the line of the first of these units that has one, else the function without a
- * name. claims: in the order of debug_claims. Encodes the records that pieces need besides those of
- * the units. Never ST_NONE. */
+/* Cuts the code, and encodes the records that pieces need besides those of the units. For an
+ * address, the units that claim it are asked, the last one in `claims` first, LIVE_CLAIMS_MAX
+ * claims at most. The first unit with a function that owns the address answers. If none has one,
+ * the symbol that owns the address answers, with the line of the first of these units that has a
+ * line there; without a symbol, the function without a name. claims: in the order of debug_claims.
+ * Never ST_NONE. */
 enum st pieces_cut(struct piece_vec *out, struct encoder *c, const struct unit_code *units,
                    const struct debug_claim *claims, size_t claim_count,
                    struct err *e) BASE_MUST_USE;

@@ -8,8 +8,8 @@
 #include "base/search.h"
 #include "base/vec.h"
 
-/* Appends [low, high), for which there must be room, unless it is empty; a span that touches the
- * last one and has its owner extends that one. */
+/* Appends [low, high) to *out, which must have room, as a span of `owner`; nothing if it is empty.
+ * If the last span, at index `first` or above, ends at `low` and has this owner, it is extended. */
 static inline void append_span(struct span_vec *out, size_t first, uint64_t low, uint64_t high,
                                size_t owner) {
     struct code_span *last = out->len > first ? &out->data[out->len - 1] : NULL;

@@ -48,7 +48,8 @@ static enum st open_live(struct stored *s, struct err *e) {
     return st;
 }
 
-/* Opens the index; builds it first if `add`. ST_NONE: there is none. */
+/* Opens the index; builds it first if `add`. ST_NONE: there is no index that can be used, or none
+ * could be built. */
 static enum st open_index(struct stored *s, bool add, struct err *e) {
     if (add) {
         struct err why = {0};

@@ -43,8 +43,8 @@ static void complain_unit(void *ctx, const char *file, uint64_t unit_offset,
     symbol_set_complain(s, file, &e);
 }
 
-/* Handles the result of opening a file: reports damage the first time, and searches for the map of
- * hidden names. */
+/* Handles the result `st` of opening a file: reports *why if it holds an error; on ST_OK gives o
+ * the map of its hidden names if there is one. ST_ERR: out of memory. Else st is returned. */
 static enum st opened(struct symbol_set *s, const char *path, enum st st, struct object *o,
                       const struct err *why, struct err *e) {
     if (st == ST_ERR) {
@@ -436,8 +436,10 @@ static enum st judge_by_name(struct symbol_set *s, const struct symbol_request *
     return ST_OK;
 }
 
-/* Is it worth fetching a debug file? Not if a permanent store has symbols for it: a user added
- * these because there is no debug info, for instance for a system whose vendor publishes none. */
+/* Is it worth fetching a debug file? True if there is a callback that fetches, the request has an
+ * id that is not zero, and *best has no DWARF; but not if *best has only symbols and is from a
+ * permanent store: a user added these because there is no debug info, for instance for a system
+ * whose vendor publishes none. */
 static bool is_worth_a_fetch(const struct symbol_set *s, const struct symbol_request *r,
                              const struct symbol_file *best, bool from_store) {
     return s->fetch && !image_id_is_zero(&r->id) && symbol_search_rank(best) < RANK_DEBUG_INFO &&

@@ -132,8 +132,9 @@ static time_t monotonic_seconds(void) {
     return t.tv_sec;
 }
 
-/* May a new search give a better answer: has the catalog of any store been read again since the
- * answer was given, and does a store list the id now, or is it time to fetch again? */
+/* May a new search give a better answer? True if the answer has no DWARF, was given more than
+ * FETCH_AGAIN_SECONDS ago, and s->fetch is set. True also if the answer lacks any debug info, a
+ * catalog was read again since it was given, and a store lists the id now. */
 static bool may_be_bettered(const struct symbol_set *s, struct given_answer *given,
                             const struct image_id *id) {
     bool listed = false;

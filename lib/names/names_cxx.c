@@ -79,8 +79,8 @@ static void add_kept_group(struct cxx_scan *sc) {
     }
 }
 
-/* Skips the words after an argument list: const, volatile, reference, exception and ABI marks.
- * Returns true if the name continues with "::". */
+/* Skips what may follow an argument list: const, volatile, restrict, noexcept, & and &&, [abi:…]
+ * and [clone…]. Returns true if the name continues with "::". */
 static bool skip_qualifiers(struct cxx_scan *sc) {
     static const char *const words[] = {"const", "volatile", "restrict", "noexcept",
                                         "&&",    "&",        NULL};
@@ -204,8 +204,8 @@ static bool is_hex_group(const char *s, size_t from, size_t to) {
     return true;
 }
 
-/* Scans an opening square bracket: [abi:cxx11] and Rust's crate hash are dropped, Go's type
- * arguments become [T]. */
+/* Scans an opening square bracket. At the start of a word the group is kept; elsewhere [abi:cxx11]
+ * and Rust's crate hash are dropped, and any other group, as Go's type arguments, becomes [T]. */
 static void scan_square(struct cxx_scan *sc) {
     size_t open = sc->at;
     if (at_word_start(sc)) {

@@ -8,8 +8,9 @@ static bool image_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Is the number at s[at], behind a dash, one of at most two digits that can be a library's version,
- * "3" in "libgtk-3"? 32 and 64 are the bits of a processor. */
+/* Can the number from s[at] to the end be a library's version, "3" in "libgtk-3": does the name
+ * begin with "lib", and has the number a dash in front and at most two digits? 32 and 64 cannot:
+ * they are the bits of a processor. */
 static bool is_dashed_number(const char *s, size_t len, size_t at) {
     bool bits = names_ends(s, len, "-32") || names_ends(s, len, "-64");
     return names_starts(s, len, "lib") && s[at - 1] == '-' && len - at <= 2 && !bits;
@@ -17,8 +18,8 @@ static bool is_dashed_number(const char *s, size_t len, size_t at) {
 
 /* Returns the start of the version that ends s[0 … len): "libc-2.36" -> 4, "libfoo.1.2" -> 6,
  * "libgtk-3" -> 6, "python3.11" -> 6; len if there is no version. A name without an extension can
- * only have a version like the last one; one that ends in ".dylib" never has ("libxml2.2.dylib").
- */
+ * only have a version like the last one. A name that ended in ".dylib" cannot have one like the
+ * last one ("libxml2.2.dylib"). */
 static size_t version_start(const char *s, size_t len, const char *extension) {
     size_t at = len;
     while (at > 0 && (names_is_digit(s[at - 1]) || s[at - 1] == '.')) {
@@ -54,7 +55,8 @@ static size_t project_version(const char *s, size_t len, size_t *end) {
     return at > 3 && *end > at && capital ? at : len;
 }
 
-/* Returns the length of a file's name without its extension, and sets *extension to it. */
+/* Returns the length of a file's name without ".so", which a version may follow, or ".dylib", and
+ * sets *extension to that; n, with *extension "", if the name has neither. */
 static size_t image_stem_length(const char *s, size_t n, const char **extension) {
     /* Finds the last ".so" that only a version follows. */
     size_t tail = n;

@@ -50,8 +50,9 @@ static void add_v8_place(const char *s, size_t len, struct strbuf *out) {
 }
 
 /* Appends a name of V8's profiles, "JS:*draw" or "LazyCompile:~draw", without the mark that says
- * how far the function was optimised, and without its position in the file. False: the name is not
- * one of these. */
+ * how far the function was optimised, without its position in the file, and with "JS:" for
+ * "LazyCompile:" and "Function:". False: the name begins with none of `kinds`, or with one that is
+ * not `always` and has no mark after it. */
 static bool fold_v8(const char *s, size_t len, struct strbuf *out) {
     static const struct {
         const char *kind, *shown;
@@ -80,7 +81,7 @@ static bool fold_v8(const char *s, size_t len, struct strbuf *out) {
 }
 
 /* Returns the index behind the numbers of an anonymous class, "$1" or "$1$2", at s[at]; at if there
- * are none. */
+ * are none. Each number must be followed by '$', '.' or the end of the text. */
 static size_t skip_numbers(const char *s, size_t len, size_t at) {
     size_t end = at;
     while (end + 1 < len && s[end] == '$' && names_is_digit(s[end + 1])) {
@@ -93,8 +94,8 @@ static size_t skip_numbers(const char *s, size_t len, size_t at) {
     return end;
 }
 
-/* Returns the number of bytes at the start of the text that a Java name with dots may have: those
- * of identifiers, and . $ - < >. */
+/* Returns how many bytes at the start of the text belong to a Java name with dots: bytes of
+ * identifiers, and . $ - < >. */
 static size_t java_length(const char *s, size_t len) {
     size_t at = 0;
     while (at < len && (names_is_ident(s[at]) || (s[at] && strchr(".$-<>", s[at])))) {
@@ -113,8 +114,8 @@ static size_t skip_composable(const char *s, size_t len, size_t at) {
 }
 
 /* Is the text what Kotlin appends to the name of an internal function in an Android build: '$' and
- * the module, whose name is that of the Gradle project and of the build's variant, app_release or
- * app_freeDebug? */
+ * the module, which is the Gradle project, '_' and the build's variant, app_release or
+ * app_freeDebug? The variant must end in debug or release, capitalised or not. */
 static bool managed_is_module(const char *s, size_t len) {
     static const char *const variants[] = {"debug", "Debug", "release", "Release", NULL};
     if (len < 2 || s[0] != '$' || !memchr(s, '_', len)) {
@@ -168,7 +169,7 @@ static size_t fold_numbers(const char *s, size_t len, size_t at, struct strbuf *
 }
 
 /* Returns the length of "lambda$NAME", the name that Java's compiler gives to a lambda in a
- * function, without the number and the class that follow; 0 = there is none at s[at]. */
+ * function, without the number and the class that follow; 0 = none is at s[at] after a '.'. */
 static size_t lambda_length(const char *s, size_t len, size_t at) {
     static const char lambda[] = "lambda$";
     size_t first = at + sizeof lambda - 1;

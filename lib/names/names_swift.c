@@ -151,9 +151,10 @@ static size_t behind_operator(const char *s, size_t len, size_t at) {
     return at;
 }
 
-/* Sets sc->full if the name is full: if " -> " or " : " and a type stand outside of all brackets;
- * sets sc->modules_from to the last " in " outside of them. Paths of a full name begin with a
- * module, except for those of entities declared in a function. */
+/* Sets sc->full if the name is full: if " -> " or " : " stands outside of all brackets; sets
+ * sc->modules_from to the last " in " outside of them. Text from " in conformance " on is not
+ * looked at. Paths of a full name begin with a module, except for those of entities declared in a
+ * function. */
 static void swift_find_form(struct swift_scan *sc) {
     for (size_t at = sc->at; at < sc->len; at++) {
         at = at > 0 && sc->s[at - 1] == '.' ? behind_operator(sc->s, sc->len, at) : at;
@@ -352,7 +353,9 @@ static bool swift_add_path(struct swift_scan *sc) {
     return sc->at > begin;
 }
 
-/* Skips the signature after ` #1` of a closure or of an entity declared in a function. */
+/* Skips ` #1`, and for a closure the signature after it, up to " in ". For another entity declared
+ * in a function it writes type parameters as <T> and the argument list as labels, and skips the
+ * result's type. */
 static void add_local_signature(struct swift_scan *sc) {
     bool closure = swift_out_ends(sc, "closure");
     sc->at += 2;
@@ -404,7 +407,8 @@ static void scan_function(struct swift_scan *sc) {
     }
 }
 
-/* Writes the type at the scan and the words after it, up to its conformance. */
+/* Writes the type at the scan and the words after it, up to a " : " or " in " outside of round and
+ * square brackets, which begins its conformance, or to the end. */
 static void scan_type(struct swift_scan *sc) {
     size_t depth = 0;
     sc->of_type = true;
@@ -428,7 +432,8 @@ static void scan_type(struct swift_scan *sc) {
 /* ---- kinds of name ---- */
 
 /* Cuts the name of a key path before the type that the path starts from: `key path getter for
- * Shop.Cart.total : Swift.Int : Shop.Cart`, simplified `… Cart.total : Cart`. */
+ * Shop.Cart.total : Swift.Int : Shop.Cart`, simplified `… Cart.total : Cart`. Other names stay
+ * whole. */
 static void end_before_root(struct swift_scan *sc) {
     static const char mark[] = " : ";
     if (swift_rest_starts(sc, "key path ")) {

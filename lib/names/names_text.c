@@ -134,8 +134,8 @@ static size_t last_of(const char *s, size_t len, char c) {
     return len - 1;
 }
 
-/* Returns the length without a last dotted word such as ".cold", ".part.0", ".llvm.123"; len if
- * there is none. */
+/* Returns the length without a last dotted word such as ".cold", ".0" of ".part.0", ".llvm"; len if
+ * there is none. is_native: the name is of C++ or Rust, where the words in `native` count, too. */
 static size_t trim_dotted(const char *s, size_t len, bool is_native) {
     /* No language uses these words as the last part of a dotted name. */
     static const char *const always[] = {

@@ -154,8 +154,9 @@ static int by_value(const void *a, const void *b) {
     return COMPARE(*x, *y);
 }
 
-/* Adds the slice's function starts to scan->starts and sorts them without repeats. Damaged function
- * starts cost only the exact ends of functions. ST_ERR: out of memory. */
+/* Adds the slice's function starts to scan->starts and sorts them without repeats. A damaged table
+ * of function starts is left out: only the exact ends of functions are lost. ST_ERR: out of
+ * memory. */
 static enum st add_starts(struct image_scan *scan, struct err *e) {
     struct err why = {0};
     uint64_t *starts = NULL;

@@ -15,7 +15,7 @@ bool elffile_lacked_memory(void);
  * in 'FILE': reason". */
 enum st elffile_error(const struct object *o, const char *what, struct err *e);
 
-/* Is it the name of a mapping symbol (ARM ELF ABI: AAELF32 §5.5.5, AAELF64 §5.7.1; RISC-V psABI)?
+/* Is the name that of a mapping symbol (ARM ELF ABI: AAELF32 §5.5.5, AAELF64 §5.7.1; RISC-V psABI)?
  * These are $a, $d, $t and $x, alone or with a suffix or an instruction set appended; they mark the
  * kind of the bytes and name nothing. */
 bool elffile_is_mapping_symbol(const char *name);

@@ -74,7 +74,7 @@ static bool is_subtractor(const struct object_slice *s, const struct macho_reloc
 }
 
 /* Reads the address of symbol `number`; *defined: the symbol is defined in this file. False: the
- * number lies outside of the symbol table. */
+ * number lies outside of the symbol table, or the symbol outside of the file. */
 static bool nlist_address(const struct object_slice *s, uint32_t number, uint64_t *address,
                           bool *defined) {
     const struct macho_tables *t = &s->macho;

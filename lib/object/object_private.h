@@ -145,7 +145,7 @@ enum st object_open_map(struct object **out, const char *name, struct filemap *m
 /* Returns a reader over the whole slice, in its byte order, that names the file in errors. */
 struct reader slice_reader(const struct object_slice *s);
 /* Makes a reader over [offset, offset + len) of the slice. ERR_TRUNCATED, with `what` in the
- * message: that is not inside the slice. */
+ * message: the range is not inside the slice. */
 enum st slice_part(const struct object_slice *s, uint64_t offset, uint64_t len, const char *what,
                    struct reader *out, struct err *e);
 
@@ -235,7 +235,7 @@ enum st macho_read_entries(const struct object_slice *s, struct reader table, ui
 /* Returns the size in bytes of an entry of the slice's symbol table. */
 unsigned macho_entry_size(const struct object_slice *s);
 /* Makes a reader over a part of a table of struct macho_tables. ERR_TRUNCATED, with `what` in the
- * message: that lies outside of the slice or of __LINKEDIT. */
+ * message: the part lies outside of the slice or of __LINKEDIT. */
 enum st macho_table_part(const struct object_slice *s, uint64_t offset, uint64_t len,
                          const char *what, struct reader *out, struct err *e);
 /* Returns a linker's name without the underscore that C puts in front. */

@@ -30,8 +30,9 @@ static int by_alias(const void *a, const void *b) {
  * ALIASES_FREE, at most. */
 enum { ALIASES_RATIO = 4, ALIASES_FREE = 4 << 20 };
 
-/* Copies symbols at the address of the symbol before them to cache->aliases. raw is sorted by
- * compare_symbols. */
+/* Copies each symbol at the address of the symbol before it to cache->aliases, sorted by by_alias.
+ * Names of more than OBJECT_NAME_MAX bytes are left out, and so are all symbols once the names have
+ * as many bytes as ALIASES_RATIO and ALIASES_FREE allow. raw is sorted by compare_symbols. */
 static enum st keep_aliases(const raw_symbols *raw, size_t slice_size, struct slice_cache *cache,
                             struct err *e) {
     VEC(struct object_alias) aliases = {0};
@@ -92,7 +93,8 @@ static uint64_t extent_end(const struct raw_symbol *s, const struct raw_symbol *
     return end;
 }
 
-/* Sorts raw symbols, drops aliases, computes extents. *out is malloc'ed. */
+/* Sorts raw symbols, keeps the aliases among them in the slice's cache, drops what drop_hidden
+ * drops, and computes the sizes of the others. *out is malloc'ed. ST_NONE: raw is empty. */
 static enum st symbols_finish(raw_symbols *raw, const struct object_slice *s,
                               struct object_symbol **out, size_t *count, struct err *e) {
     struct slice_cache *cache = s->cache;

@@ -7,8 +7,8 @@
 
 #include "base/err.h"
 
-/* Inflates the frames in bytes[len] into out[out_len]. name is for the error text. ERR_FORMAT: they
- * are damaged, or give more or fewer than out_len bytes. */
+/* Inflates the frames in bytes[len] into out[out_len]. name is for the error text. ERR_FORMAT: the
+ * frames are damaged, or give more or fewer than out_len bytes. */
 enum st zstd_inflate_into(const char *name, const void *bytes, size_t len, void *out,
                           size_t out_len, struct err *e) BASE_MUST_USE;
 

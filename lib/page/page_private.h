@@ -42,8 +42,8 @@ struct page_writer {
     size_t rows;                 /* number of buckets in the table */
     struct summary_values trend; /* newest versions, with the time of each */
     unsigned *marks;             /* marks of each bucket */
-    /* Notes on the buckets in detail, read once each, as a history takes its time; their texts are
-     * kept in note_texts. */
+    /* Notes on the buckets in detail; each is read once, because reading a history is slow. Their
+     * texts are kept in note_texts. */
     struct bucket_note *notes;
     struct map note_texts;
     const char **owners; /* owner of each bucket; NULL = it has none, or its note was not read */
@@ -108,7 +108,7 @@ void page_put_trend(struct page_writer *p, const struct summary_bucket *b, bool 
 
 /* Writes the verdict on the run, with what it counts; nothing if there is no verdict. */
 void page_put_gate(struct page_writer *p);
-/* Writes the buckets that got better. */
+/* Writes a table of the buckets that got better; nothing if there are none. */
 void page_put_better(struct page_writer *p);
 
 /* ---- page_table.c ---- */

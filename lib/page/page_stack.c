@@ -9,7 +9,7 @@ enum {
     /* Maximum number of threads shown, the main one included, of the one dump of a bucket that is
      * visible without the script. */
     THREADS_MOST = 9,
-    INNERMOST_MOST = 4, /* maximum number of frames shown of a thread that holds nothing */
+    INNERMOST_MOST = 4, /* maximum number of frames shown of a thread for which none waits */
     HOLDER_FRAMES_MOST = 40,
     STACK_FRAMES_MOST = 80
 };
@@ -100,7 +100,8 @@ static void put_source(struct page_writer *p, const char *file, uint32_t line,
 
 /* ---- frames ---- */
 
-/* Writes one frame. above: the image of the frame before, which is not repeated. */
+/* Writes one frame. above: the image of the frame before; the frame's own image is written only if
+ * it is another one. */
 static void put_stack_line(struct page_writer *p, const struct summary_frame *f, const char *above,
                            const char *version) {
     page_markup(p, f->in_app ? "<li class=app><b>" : "<li>");
@@ -196,8 +197,8 @@ static bool holds(const struct stored_dump *d, const struct stored_thread *t) {
     return false;
 }
 
-/* Writes the innermost INNERMOST_MOST frames of a thread that holds nothing, in short: "in read ←
- * parse ← load". */
+/* Writes the functions of at most the INNERMOST_MOST innermost frames of a stack: "in read ← parse
+ * ← load"; nothing if the stack has no frames. */
 static void put_innermost(struct page_writer *p, uint32_t stack) {
     const struct stored_dumps *s = p->s->stored;
     size_t count;

@@ -243,8 +243,8 @@ static inline void put_literal(struct strbuf *out, const char *s) {
     strbuf_add(out, s, strlen(s));
 }
 
-/* Returns the offset of a file address in its section of q->unlinked, or the address if there is
- * none. */
+/* Returns the offset of a file address in the section of q->unlinked that holds it; the address
+ * itself if none does. */
 static uint64_t offset_of(const struct address_question *q, uint64_t address) {
     for (size_t i = 0; i < q->unlinked_count; i++) {
         const struct address_section *s = &q->unlinked[i];

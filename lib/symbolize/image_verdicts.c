@@ -38,7 +38,8 @@ static void note_image(struct image_verdicts *v, const struct dump_image *image,
     v->failed = v->failed || !entry;
 }
 
-/* Appends a column; the separators of columns and lines become '?', as all that is not shown. */
+/* Appends a column, "-" for no text, and a tab; a tab, a line feed and any other character that may
+ * not be shown becomes '?'. */
 static void add_column(struct strbuf *line, const char *text) {
     text_add_shown(line, or_dash(text), strlen(or_dash(text)));
     strbuf_addc(line, '\t');

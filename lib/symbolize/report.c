@@ -11,8 +11,8 @@
 /* Widths of the columns of a frame line: the function, the image. */
 enum { NAME_COLUMNS = 56, IMAGE_COLUMNS = 22 };
 
-/* Prints a text of a dump, made safe for a terminal: control characters and bytes that are not
- * UTF-8 become '?'. Returns its width, a column for each code point. */
+/* Prints a text of a dump, made safe for a terminal: '?' stands for each character that may not be
+ * shown (text_next_shown) and each byte that is not UTF-8. Returns its width, a column for each. */
 static size_t put_safe_text(struct sink *out, const char *text) {
     size_t len = strlen(text), columns = 0;
     for (size_t i = 0; i < len; columns++) {
@@ -257,8 +257,8 @@ static bool waits_for_another(const struct dump_thread *t) {
     return t && t->waits_for.kind && t->waits_for.owner >= 0;
 }
 
-/* Returns the name of the innermost function of the app in a stack; NULL if no such function has a
- * name. */
+/* Returns the name of the function, not of a call inlined into it, of the innermost frame in the
+ * app that has lines; NULL: there is no such frame, or its function has no name. */
 static const char *app_function(const struct dump *d, const struct dump_stack *s) {
     for (size_t i = 0; s->locations && i < s->frame_count; i++) {
         const struct dump_location *l = &d->locations[s->locations[i]];

@@ -76,10 +76,10 @@ struct line_search {
     size_t work;
     /* Takes an entry whose lines contain `line`. */
     void (*take)(struct line_search *s, const struct retrace_method *method);
-    struct retrace_line *out; /* of retrace_map_find */
+    struct retrace_line *out; /* this member, count and outermost are for retrace_map_find */
     size_t count;
     const struct retrace_method *outermost;
-    uint32_t outline_line, found; /* of retrace_map_callsite */
+    uint32_t outline_line, found; /* both are for retrace_map_callsite */
 };
 
 enum { LINE_SEARCH_WORK = 4096 };
@@ -191,7 +191,8 @@ static uint32_t position_of(struct retrace_text positions, uint32_t line) {
     return 0;
 }
 
-/* Takes the position of a call of the outline from an entry, if no other gave one. */
+/* Sets s->found to the position that an entry has for s->outline_line, if no entry before it gave
+ * one and s->work suffices to read the entry's positions. */
 static void take_position(struct line_search *s, const struct retrace_method *method) {
     if (s->found == 0 && method->positions.len > 0 && method->positions.len <= s->work) {
         s->work -= method->positions.len;

@@ -279,7 +279,8 @@ static int compare_orders(const void *x, const void *y) {
     return order != 0 ? order : COMPARE(a->order, b->order);
 }
 
-/* Marks all entries of a method that R8 made: a comment on one of them counts for all. */
+/* Marks all entries of a method that R8 made: a comment on one of them counts for all. Leaves the
+ * entries sorted by compare_signatures. */
 static void share_synthesized(struct retrace_method *methods, size_t count) {
     qsort(methods, count, sizeof *methods, compare_signatures);
     for (size_t i = 0, end; i < count; i = end) {

@@ -48,8 +48,8 @@ struct symbolize_work {
     uint64_t *frames;                     /* [frame_count]: addresses as they stand in the dump */
     const struct dump_location **earlier; /* [frame_count]: from earlier_location(); NULL = none */
     bool *innermost;                      /* [frame_count]: the frame is its stack's first */
-    const struct dump_name *callee; /* the name that all frames of the current place called; NULL =
-                                       they called different ones */
+    const struct dump_name *callee; /* name that all frames of the current place called; NULL =
+                                       callee_of() returned none */
 };
 
 enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx,
@@ -154,7 +154,8 @@ static void note_hidden_names(struct symbolize_work *w) {
 }
 
 /* Are the answers of an earlier run, with this verdict, better than those that the file of image i
- * gives? */
+ * gives? True if `earlier` is a verdict with names and the better one, or the same one where both
+ * the earlier answers and the file have hidden names. */
 static bool is_earlier_better(const struct symbolize_work *w, size_t i, enum dump_symbols earlier) {
     const struct symbol_file *file = &w->files[i];
     enum dump_symbols now = dump_verdicts[file->verdict];
@@ -256,8 +257,9 @@ static enum st from_report(struct symbolize_work *w, const struct symbolize_plac
     return ST_OK;
 }
 
-/* Resolves a place by a source. In an image loaded at 0, which no system does, addresses are the
- * file's own, from the file's base on. */
+/* Resolves a place by a source. If the image's load address is 0, where no system loads one, the
+ * offset is an address of the file, and counts from the file's base; below the base nothing is
+ * looked up. */
 static enum st from_source(struct symbolize_work *w, const struct symbol_file *file,
                            const struct symbolize_place *p, struct dump_location *out,
                            struct err *e) {
@@ -298,7 +300,9 @@ static enum st from_names(struct symbolize_work *w, const struct symbolize_place
     return ST_OK;
 }
 
-/* Resolves a place for the frame at p, whose own name in the dump is `name` (NULL = none). */
+/* Resolves a place for the frame at p, whose own name in the dump is `name` (NULL = none): by the
+ * earlier answer if the image is kept, else by the image's file if that has names, else by
+ * from_names, and if that gives nothing, by a file without names, which may know the start. */
 static enum st resolve_place(struct symbolize_work *w, const struct symbolize_place *p,
                              const struct dump_name *name, struct dump_location *out,
                              struct err *e) {

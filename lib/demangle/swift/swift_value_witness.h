@@ -5,8 +5,8 @@
 
 enum { SWIFT_VALUE_WITNESS_COUNT = 24 };
 
-/* A value witness ("Globals": VALUE-WITNESS-KIND). SWIFT_VALUE_WITNESS has an index into this table
- * as its first child. */
+/* A value witness ("Globals": VALUE-WITNESS-KIND). The first child of a SWIFT_VALUE_WITNESS node is
+ * an index into swift_value_witnesses. */
 struct swift_value_witness {
     char code[3]; /* code in the new mangling and, for most, in the old */
     const char *name;

@@ -36,7 +36,8 @@ static inline bool old_take(struct old_name *n, char c) {
 /* Takes the word if it comes next. Returns whether it did. */
 bool old_take_word(struct old_name *n, const char *word);
 
-/* Enclose the body of a reader that may call itself, so that the depth is capped. */
+/* Enclose the body of a reader that may call itself. old_enter adds 1 to n->depth; false, without
+ * that: the depth has reached its cap. old_leave subtracts 1 and returns `result`. */
 bool old_enter(struct old_name *n);
 struct swift_node *old_leave(struct old_name *n, struct swift_node *result);
 

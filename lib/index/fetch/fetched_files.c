@@ -171,7 +171,8 @@ enum st fetched_files_begin(const char *store, const struct image_id *id, uint64
     return strbuf_check(path, e);
 }
 
-/* Is the file packed, and can packed files not be read here? */
+/* Does the file begin as an archive or a packed file does, in a build or on a host that cannot read
+ * these (packed_supported)? False if it cannot be read. */
 static bool is_packed_in_vain(const char *path) {
     uint8_t head[PACKED_HEAD];
     int fd = packed_supported() ? -1 : open(path, O_RDONLY | O_CLOEXEC);

@@ -208,8 +208,8 @@ static bool remove_index(const char *store, const char *key, struct strbuf *name
     return removed;
 }
 
-/* Removes the chosen indexes. One that cannot be removed, as its folder is a link, is not counted.
- */
+/* Removes the chosen indexes. An index that cannot be removed, for example because its folder is a
+ * link, is taken out of c->count. */
 static void remove_chosen(struct collection *c) {
     struct strbuf name = {0};
     for (size_t i = 0; i < c->items.len; i++) {

@@ -118,7 +118,8 @@ static enum st try_uuid(struct finder *f, const struct find_root *root, const st
     return st;
 }
 
-/* Adds the files of this id that lie under the roots, once for each id. */
+/* Adds the files of this id that lie under the roots; does nothing if that was tried for the id
+ * before. ST_ERR: out of memory. */
 static enum st try_roots(struct finder *f, const struct image_id *id, struct err *e) {
     uint8_t key[FIND_ID_KEY_SIZE];
     bool added;
@@ -283,7 +284,8 @@ const struct find_candidate *finder_candidate(const struct finder *f, size_t i) 
 
 /* ---- the only object file at a path ---- */
 
-/* Is the bundle named for the file: "…/Shop.app.dSYM" or "…/Shop.dSYM" for "Shop"? */
+/* Does the last part of the bundle's or archive's path begin with the file's name and a '.', as
+ * "…/Shop.app.dSYM" and "…/Shop.dSYM" do for "Shop"? */
 static bool is_named_for(const char *bundle, const char *file) {
     size_t len = strlen(bundle), file_len = strlen(file);
     while (len > 0 && bundle[len - 1] == '/') {

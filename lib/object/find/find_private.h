@@ -59,7 +59,7 @@ struct finder {
     struct map seen;  /* device and inode of each visited file or folder, to visit none twice */
     struct map tried; /* ids that were looked up under the roots before */
     VEC(struct find_root) roots;
-    bool by_layout;                /* finder_add makes folders that are laid out by id roots */
+    bool by_layout;                /* finder_add adds folders laid out by id to `roots` only */
     struct spill spill;            /* bytes unpacked from archives */
     VEC(struct filemap *) members; /* maps of archive members; the structs are in the arena */
     VEC(struct found_names) names;
@@ -112,8 +112,8 @@ enum st finder_add_original(struct finder *f, const char *path, const uint8_t *b
 enum st finder_add_names(struct finder *f, const char *path, const struct image_id *id,
                          const struct filemap *member, struct err *e);
 
-/* Is it the name of a file or folder that Finder, archivers or version control leave behind, or "."
- * or ".."? */
+/* Is the name that of a file or folder that Finder, archivers or version control leave behind, or
+ * "." or ".."? */
 bool find_is_junk(const char *name, size_t len);
 
 /* Notes that a file or folder was visited; ST_NONE if it had been visited before. */

@@ -147,7 +147,8 @@ static enum st packed_read_member(struct unpacking *u, enum keeping keeping, uin
     return st == ST_NONE ? ST_OK : st;
 }
 
-/* Writes the name of the only file in a packed file that is no archive. */
+/* Writes the name of the only member of a packed file that is no archive: the packed file's name
+ * without its last extension. */
 static enum st single_name(const struct unpacking *u, struct strbuf *out, struct err *e) {
     const char *base = path_base(u->path), *dot = strrchr(base, '.');
     strbuf_add(out, base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
@@ -232,7 +233,8 @@ static enum st packed_read_all(struct unpacking *u, struct err *e) {
     return ST_OK;
 }
 
-/* Raw: a packed file is taken for one member, whatever it holds. */
+/* The formats that libarchive is told to read: archives (tar, zip), raw, or both. Raw: a packed file
+ * is taken for one member, whatever it holds. */
 enum formats { SET_UP_ARCHIVES, SET_UP_RAW, SET_UP_BOTH };
 
 static bool set_up(const struct libarchive_calls *lib, struct archive *a, enum formats formats) {
@@ -276,9 +278,9 @@ static uint32_t le_at(const uint8_t *p, size_t bytes) {
     return value;
 }
 
-/* Does the directory at the end of a zip begin where its own offset says, and does the zip end with
- * the file? Else another zip stands before it, or bytes behind it. Zip64 is not looked at (APPNOTE
- * §4.3.16). */
+/* Does the directory at the end of a zip begin where its own offset says, and do only zeros, or
+ * nothing, follow the zip? Else another zip stands before it, or bytes behind it. Also true for
+ * Zip64, which is not looked at (APPNOTE §4.3.16), and if no end of a directory is found. */
 static bool is_one_zip(int fd, int64_t size) {
     enum { END_SIZE = 22, TAIL_MAX = END_SIZE + 65535, MAX32 = 0xffffffff };
     uint8_t *tail = malloc(TAIL_MAX);

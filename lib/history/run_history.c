@@ -250,6 +250,7 @@ void history_close(struct history *h) {
     strbuf_release(&h->said_rules);
     history_drop_shared(h);
     VEC_RELEASE(&h->shared);
+    VEC_RELEASE(&h->parts_read.rows);
     packer_free(h->packer);
     free(h->path);
     free(h);

@@ -87,8 +87,8 @@ struct history {
     struct sql_statement *statements[HISTORY_STATEMENTS];
     struct triage_options options;
     int64_t rules;      /* row of options.rules_hash; 0 = not made yet */
-    int32_t ids_from;   /* first day whose ids are kept; HISTORY_NO_DAY = the ids of all days are
-                           kept */
+    int32_t ids_from;   /* first day whose ids were kept when the write lock was last taken, or the
+                           history opened; HISTORY_NO_DAY = the ids of all days */
     int32_t today;      /* see history_set_today */
     struct map by_cell; /* key: "DAY VERSION BUILD" with NULs between; value: index into cells */
     VEC(struct history_cell) cells;
@@ -113,6 +113,12 @@ struct history {
 /* Returns the prepared statement, reset; NULL with the error set. */
 struct sql_statement *history_statement(struct history *h, enum history_statement which,
                                         struct err *e);
+/* Takes the write lock, unless the handle has it, and then reads h->ids_from; the function uses
+ * h->scratch. ST_ERR: as history_add; the lock is not held. Never ST_NONE. */
+enum st history_begin_adding(struct history *h, struct err *e) BASE_MUST_USE;
+/* As history_begin_adding, but refuses a handle that has the write lock (ERR_USAGE), because a
+ * commit would then write the ids of what was added without its counts. */
+enum st history_begin_editing(struct history *h, struct err *e) BASE_MUST_USE;
 /* Makes the tables of a new history. */
 enum st history_make_tables(struct sql_file *file, struct err *e) BASE_MUST_USE;
 /* Upgrades the tables of an earlier version to this version. */

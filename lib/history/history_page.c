@@ -148,10 +148,10 @@ static enum st check_page(struct history *h, struct sql_statement *s, struct err
     if (st == ST_OK && !summary_rows_fit(top, rows.data, rows.len)) {
         st = err_set(e, ERR_FORMAT, "its rows are damaged, or not those behind its buckets");
     }
-    /* A page has the dumps of the sum beside which it is stored, and those of smaller sums. */
-    if (st == ST_OK && shown_dump_count(top) < (uint64_t)sql_number(s, 3)) {
+    /* A page has the dumps of the sum beside which it is stored, and those of other parts. */
+    if (st == ST_OK && shown_read_count(top) < (uint64_t)sql_number(s, 3)) {
         st = err_set(e, ERR_FORMAT, "it has %" PRIu64 " dumps, its sum %" PRId64,
-                     shown_dump_count(top), sql_number(s, 3));
+                     shown_read_count(top), sql_number(s, 3));
     }
     strbuf_release(&rows);
     triage_free(top);

@@ -1,4 +1,4 @@
-/* Stores a finished page beside the sum of parts of which it was made, and reads it again. */
+/* Stores a finished page beside the largest kept sum of its parts, and reads it again. */
 #include <inttypes.h>
 #include <string.h>
 

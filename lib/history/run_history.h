@@ -114,9 +114,9 @@ enum st history_read(struct history *h, const struct history_span *span, struct 
                      const struct triage_options *o, struct triage **out,
                      struct err *e) BASE_MUST_USE;
 
-/* A page of a span as the file keeps it beside the sum of the parts, so that the page can be
- * written again without that sum: a triage of the first buckets alone (triage_keep), and the bytes
- * of the rows of the others (summary_write_rows). */
+/* A page of a span as the file keeps it beside the largest sum of its parts, so that the page can
+ * be written again without the parts: a triage of the first buckets alone (triage_keep), and the
+ * bytes of the rows of the others (summary_write_rows). */
 /* Reads the kept triage and rows of a span. o: the options of the run. ST_NONE: they are not kept,
  * are damaged, or were made with other options or by another build, dumps were added to the span
  * since, the file is of an earlier version, or this handle has not committed what it added; *top is
@@ -126,7 +126,7 @@ enum st history_read_page(struct history *h, const struct history_span *span,
                           struct err *e) BASE_MUST_USE;
 /* Keeps a triage and rows, which were made from the result of the last history_read of the same
  * span. As with a sum, nothing happens if the file cannot be written at once, if the span changed
- * since, or if the sum of its parts is not kept. ST_ERR: out of memory. */
+ * since, or if no sum of some of its parts is kept. ST_ERR: out of memory. */
 enum st history_keep_page(struct history *h, const struct history_span *span,
                           const struct triage *top, const struct strbuf *rows,
                           struct err *e) BASE_MUST_USE;

@@ -135,7 +135,7 @@ static enum st classify_take(void *ctx, struct dump *d, void *result, struct err
         enum st added = history_add(run->history->h, d, &r->key, e);
         added = added == ST_OK ? classify_commit_history(run->history, false, e) : added;
         run->broken = added != ST_OK;
-        return added;
+        return added == ST_OK ? ST_OK : err_context(e, "%s", run->history->path);
     }
     enum st st = triage_add(run->triage, d, &r->key, r->wanted, NULL, e);
     run->since++;
@@ -218,6 +218,9 @@ static void classify_take_session(void *ctx, const char *where, const char *text
         pass_session(run, where, text, len);
     } else if (!run->broken && take_session_record(run, text, len, &e) != ST_OK) {
         run->broken = e.code == ERR_NOMEM || e.code == ERR_IO;
+        if (run->broken && run->history) {
+            err_context(&e, "%s", run->history->path);
+        }
         err_context(&e, "session record");
         classify_fail(run, where, &e);
     } else {

@@ -110,7 +110,7 @@ static void bind_day(struct sql_statement *s, int at, int32_t day) {
  * the id is known, or the day is too old, or not known while ids of old days are dropped; the
  * reason is counted in the history's counters. */
 static enum st claim_id(struct history *h, uint64_t id, int32_t day, struct err *e) {
-    if (sql_begin(h->file, e) != ST_OK || (!h->rules && note_options(h, e) != ST_OK)) {
+    if (history_begin_adding(h, e) != ST_OK || (!h->rules && note_options(h, e) != ST_OK)) {
         return ST_ERR;
     }
     if (h->ids_from != HISTORY_NO_DAY && day < h->ids_from) {

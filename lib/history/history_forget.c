@@ -100,8 +100,11 @@ static enum st forget_dumps(struct forgetting *f, struct err *e) {
 
 enum st history_forget_user(struct history *h, const char *user, uint64_t *parts, struct err *e) {
     struct forgetting f = {.h = h, .user = user, .hash = hash_bytes(user, strlen(user))};
+    *parts = 0;
+    if (history_begin_editing(h, e) != ST_OK) {
+        return ST_ERR;
+    }
     enum st st = sql_run(h->file, "PRAGMA secure_delete = ON", e);
-    st = st == ST_OK ? sql_begin(h->file, e) : st;
     st = st == ST_OK ? list_dated_parts(&f, e) : st;
     for (size_t i = 0; st == ST_OK && i < f.parts.len; i++) {
         st = forget_in_part(&f, &f.parts.data[i], e);

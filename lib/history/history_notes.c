@@ -258,8 +258,10 @@ enum st history_mark(struct history *h, const char *id, const char *name, const 
     if (!parse_bucket(id, &number)) {
         return err_set(e, ERR_USAGE, "a bucket's id has 12 hex digits, not '%s'", id);
     }
-    enum st st = sql_begin(h->file, e);
-    st = st == ST_OK ? has_bucket(h, number, e) : st;
+    if (history_begin_editing(h, e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = has_bucket(h, number, e);
     st = st == ST_OK ? put_mark(h, number, name, value, at, e) : st;
     if (st == ST_OK) {
         return sql_commit(h->file, e);

@@ -1,8 +1,9 @@
-/* Stores a finished page beside the sum of parts of which it was made, and reads it again. */
+/* Stores a finished page beside the largest kept sum of its parts, and reads it again. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/gz.h"
+#include "base/hash.h"
 #include "classify/summary/shown.h"
 #include "classify/summary/summary_rows.h"
 #include "history/history_private.h"
@@ -13,24 +14,59 @@ enum { PAGE_ZIP_LEVEL = 1 };
 
 /* ---- reading ---- */
 
-/* Finds the page that this build stored of exactly these parts, beside a sum of the first part's
- * rules. *rolled: the row of that sum. ST_NONE: there is none. */
-static enum st find_page(struct history *h, struct history_parts *parts, int64_t *rolled,
-                         struct err *e) {
+/* Sets p->content of a part. ST_NONE: the part is missing. */
+static enum st read_content(struct history *h, struct history_part_row *p, struct err *e) {
+    struct sql_statement *s = history_statement(h, HISTORY_PART_GET, e);
+    if (!s) {
+        return ST_ERR;
+    }
+    sql_bind_number(s, 1, p->id);
+    enum st st = sql_next(s, e);
+    if (st == ST_OK) {
+        size_t len;
+        const void *bytes = sql_bytes(s, 0, &len);
+        p->content = history_part_content(bytes, len);
+    }
+    sql_reset(s);
+    return st;
+}
+
+/* Finds the kept sum beside which the page of these parts is stored, the one with the most dumps,
+ * and sets *number to a hash by which the page is known. Parts in kept sums do not change as long
+ * as the sums stay, so that the hash has only their ids and sizes; of other parts, which may be
+ * replaced by parts with their ids, it has the content, too, which is set in `parts`. ST_NONE: no
+ * sum can be used. */
+static enum st identify_page(struct history *h, struct history_parts *parts, int64_t *base,
+                             uint64_t *number, struct err *e) {
+    uint64_t hash = hash_u64(parts->rows.len);
+    enum st st = history_find_sums(h, parts, base, e);
+    st = st == ST_OK && !*base ? ST_NONE : st;
+    for (size_t i = 0; st == ST_OK && i < parts->rows.len; i++) {
+        struct history_part_row *p = &parts->rows.data[i];
+        hash = hash_u64(hash ^ (uint64_t)p->id);
+        hash = hash_u64(hash ^ p->dumps);
+        hash = hash_u64(hash ^ p->bytes);
+        if (!p->taken) {
+            st = read_content(h, p, e);
+            hash = hash_u64(hash ^ p->content);
+        }
+    }
+    *number = hash;
+    return st;
+}
+
+/* Does this build keep the page of this number beside this sum? ST_OK: yes; ST_NONE: no. */
+static enum st has_page(struct history *h, int64_t rolled, uint64_t number, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(h->file, &s,
-                    "SELECT p.rolled FROM rolled_page p JOIN rolled r ON r.id = p.rolled"
-                    " WHERE p.parts = ?1 AND p.made = ?2 AND r.rules = ?3",
+                    "SELECT 1 FROM rolled_page WHERE rolled = ?1 AND parts = ?2 AND made = ?3",
                     e) != ST_OK) {
         return ST_ERR;
     }
-    sql_bind_number(s, 1, (int64_t)history_parts_hash(parts));
-    sql_bind_text(s, 2, STALLKIT_VERSION);
-    sql_bind_number(s, 3, parts->rows.data[0].rules);
+    sql_bind_number(s, 1, rolled);
+    sql_bind_number(s, 2, (int64_t)number);
+    sql_bind_text(s, 3, STALLKIT_VERSION);
     enum st st = sql_next(s, e);
-    if (st == ST_OK) {
-        *rolled = sql_number(s, 0);
-    }
     sql_finish(s);
     return st;
 }
@@ -77,7 +113,8 @@ enum st history_read_page(struct history *h, const struct history_span *span,
                           const struct triage_options *o, struct triage **top, struct strbuf *rows,
                           struct err *e) {
     struct history_parts parts = {0};
-    int64_t page = 0, base = 0;
+    int64_t base = 0;
+    uint64_t number = 0;
     *top = NULL;
     strbuf_clear(rows);
     if (h->version < HISTORY_VERSION || sql_is_writing(h->file)) {
@@ -86,11 +123,9 @@ enum st history_read_page(struct history *h, const struct history_span *span,
     enum st st = sql_begin_reading(h->file, e);
     st = st == ST_OK ? history_list_parts(h, span, &parts, e) : st;
     st = st == ST_OK && !parts.rows.len ? ST_NONE : st;
-    st = st == ST_OK ? find_page(h, &parts, &page, e) : st;
-    /* A part in a kept sum does not change as long as the sum stays, so the number made of the
-     * parts still stands for the same parts. */
-    st = st == ST_OK ? history_find_sums(h, &parts, &base, e) : st;
-    st = st == ST_OK ? load_page(h, page, top, rows, e) : st;
+    st = st == ST_OK ? identify_page(h, &parts, &base, &number, e) : st;
+    st = st == ST_OK ? has_page(h, base, number, e) : st;
+    st = st == ST_OK ? load_page(h, base, top, rows, e) : st;
     st = st == ST_OK && !is_made_with(*top, o) ? ST_NONE : st;
     sql_end_reading(h->file);
     VEC_RELEASE(&parts.rows);
@@ -113,10 +148,10 @@ static enum st check_page(struct history *h, struct sql_statement *s, struct err
     if (st == ST_OK && !summary_rows_fit(top, rows.data, rows.len)) {
         st = err_set(e, ERR_FORMAT, "its rows are damaged, or not those behind its buckets");
     }
-    /* A page has the dumps of the sum beside which it is stored, and those of smaller sums. */
-    if (st == ST_OK && shown_dump_count(top) < (uint64_t)sql_number(s, 3)) {
+    /* A page has the dumps of the sum beside which it is stored, and those of other parts. */
+    if (st == ST_OK && shown_read_count(top) < (uint64_t)sql_number(s, 3)) {
         st = err_set(e, ERR_FORMAT, "it has %" PRIu64 " dumps, its sum %" PRId64,
-                     shown_dump_count(top), sql_number(s, 3));
+                     shown_read_count(top), sql_number(s, 3));
     }
     strbuf_release(&rows);
     triage_free(top);
@@ -158,21 +193,32 @@ struct page_keeping {
     const struct strbuf *rows; /* compressed; h->zip has the triage */
 };
 
-/* Finds the sum beside which the page of a span is to be stored, and the number made of the parts.
- * ST_NONE: kept sums do not have all parts, or the parts are not those that history_read read last.
- */
+/* Are the parts those that history_read read last? Parts that are in no kept sum must have the
+ * content that they had then; those in a kept sum cannot have changed since. */
+static bool were_read(const struct history *h, const struct history_parts *parts) {
+    const struct history_parts *read = &h->parts_read;
+    bool same = parts->rows.len == read->rows.len;
+    for (size_t i = 0; same && i < parts->rows.len; i++) {
+        const struct history_part_row *a = &parts->rows.data[i], *b = &read->rows.data[i];
+        same = a->id == b->id && a->dumps == b->dumps && a->bytes == b->bytes &&
+               (a->taken || a->content == b->content);
+    }
+    return same;
+}
+
+/* Finds the sum beside which the page of a span is to be stored, and the page's number. ST_NONE: no
+ * kept sum can be used, or the parts are not those that history_read read last. */
 static enum st find_place(struct history *h, const struct history_span *span, int64_t *base,
-                          uint64_t *hash, struct err *e) {
+                          uint64_t *number, struct err *e) {
     struct history_parts parts = {0};
     enum st st = history_list_parts(h, span, &parts, e);
-    *hash = history_parts_hash(&parts);
-    st = st == ST_OK && *hash != h->parts_read ? ST_NONE : st;
-    st = st == ST_OK ? history_find_sums(h, &parts, base, e) : st;
+    st = st == ST_OK ? identify_page(h, &parts, base, number, e) : st;
+    st = st == ST_OK && !were_read(h, &parts) ? ST_NONE : st;
     VEC_RELEASE(&parts.rows);
     return st;
 }
 
-static enum st put_page(struct history *h, struct sql_file *file, int64_t rolled, uint64_t parts,
+static enum st put_page(struct history *h, struct sql_file *file, int64_t rolled, uint64_t number,
                         const struct strbuf *rows, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(file, &s,
@@ -183,7 +229,7 @@ static enum st put_page(struct history *h, struct sql_file *file, int64_t rolled
     }
     sql_bind_number(s, 1, rolled);
     sql_bind_text(s, 2, STALLKIT_VERSION);
-    sql_bind_number(s, 3, (int64_t)parts);
+    sql_bind_number(s, 3, (int64_t)number);
     sql_bind_bytes(s, 4, h->zip.data, h->zip.len);
     sql_bind_bytes(s, 5, rows->data, rows->len);
     enum st st = sql_step(s, e);
@@ -196,9 +242,9 @@ static enum st put_page(struct history *h, struct sql_file *file, int64_t rolled
 static enum st write_kept_page(void *ctx, struct history *h, struct sql_file *file, struct err *e) {
     const struct page_keeping *k = ctx;
     int64_t base = 0;
-    uint64_t hash = 0;
-    enum st st = find_place(h, k->span, &base, &hash, e);
-    st = st == ST_OK ? put_page(h, file, base, hash, k->rows, e) : st;
+    uint64_t number = 0;
+    enum st st = find_place(h, k->span, &base, &number, e);
+    st = st == ST_OK ? put_page(h, file, base, number, k->rows, e) : st;
     return st == ST_NONE ? ST_ERR : st;
 }
 
@@ -208,9 +254,9 @@ enum st history_keep_page(struct history *h, const struct history_span *span,
     struct page_keeping k = {span, &zip};
     struct err why = {0};
     int64_t base;
-    uint64_t hash;
+    uint64_t number;
     /* Looked up before anything is packed, and again under the write lock. */
-    if (!h->parts_read || find_place(h, span, &base, &hash, &why) != ST_OK) {
+    if (!h->parts_read.rows.len || find_place(h, span, &base, &number, &why) != ST_OK) {
         return why.code == ERR_NOMEM ? err_nomem(e) : ST_OK;
     }
     enum st st = gz_deflate_fast(rows->data, rows->len, PAGE_ZIP_LEVEL, &zip, e);

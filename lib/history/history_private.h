@@ -67,6 +67,18 @@ struct history_shared {
     struct strbuf text;
 };
 
+/* A part that is to be read. */
+struct history_part_row {
+    int64_t id, rules;
+    uint64_t dumps, bytes;
+    uint64_t content; /* hash of the partial's packed bytes; 0 = the bytes were not read */
+    bool taken;       /* the part was merged, or is contained in a kept sum that was merged or that
+                         history_find_sums chose */
+};
+struct history_parts {
+    VEC(struct history_part_row) rows; /* ascending by id */
+};
+
 struct history {
     char *path; /* malloc'ed */
     struct sql_file *file;
@@ -75,8 +87,8 @@ struct history {
     struct sql_statement *statements[HISTORY_STATEMENTS];
     struct triage_options options;
     int64_t rules;      /* row of options.rules_hash; 0 = not made yet */
-    int32_t ids_from;   /* first day whose ids are kept; HISTORY_NO_DAY = the ids of all days are
-                           kept */
+    int32_t ids_from;   /* first day whose ids were kept when the write lock was last taken, or the
+                           history opened; HISTORY_NO_DAY = the ids of all days */
     int32_t today;      /* see history_set_today */
     struct map by_cell; /* key: "DAY VERSION BUILD" with NULs between; value: index into cells */
     VEC(struct history_cell) cells;
@@ -94,13 +106,19 @@ struct history {
                    handle can write, and then it is not examined */
     struct packer *packer;             /* NULL = not made yet */
     VEC(struct history_shared) shared; /* those of the table that were needed so far */
-    uint64_t parts_read; /* history_parts_hash of what history_read read last; 0 = nothing, or not
-                            all of it could be read */
+    struct history_parts parts_read; /* what history_read read last; empty = nothing, or not all of
+                                        it could be read */
 };
 
 /* Returns the prepared statement, reset; NULL with the error set. */
 struct sql_statement *history_statement(struct history *h, enum history_statement which,
                                         struct err *e);
+/* Takes the write lock, unless the handle has it, and then reads h->ids_from; the function uses
+ * h->scratch. ST_ERR: as history_add; the lock is not held. Never ST_NONE. */
+enum st history_begin_adding(struct history *h, struct err *e) BASE_MUST_USE;
+/* As history_begin_adding, but refuses a handle that has the write lock (ERR_USAGE), because a
+ * commit would then write the ids of what was added without its counts. */
+enum st history_begin_editing(struct history *h, struct err *e) BASE_MUST_USE;
 /* Makes the tables of a new history. */
 enum st history_make_tables(struct sql_file *file, struct err *e) BASE_MUST_USE;
 /* Upgrades the tables of an earlier version to this version. */
@@ -205,16 +223,6 @@ void history_drop_shared(struct history *h);
 
 /* ---- sums of parts, history_roll.c ---- */
 
-/* A part that is to be read. */
-struct history_part_row {
-    int64_t id, rules;
-    uint64_t dumps, bytes;
-    bool taken; /* the part was merged, or is contained in a kept sum that was merged or that
-                   history_find_sums chose */
-};
-struct history_parts {
-    VEC(struct history_part_row) rows; /* ascending by id */
-};
 /* Appends the parts of a span. ST_ERR: as history_read. */
 enum st history_list_parts(struct history *h, const struct history_span *span,
                            struct history_parts *parts, struct err *e) BASE_MUST_USE;
@@ -223,8 +231,8 @@ enum st history_list_parts(struct history *h, const struct history_span *span,
  * history_check. */
 enum st history_check_pages(struct history *h, struct sink *out, bool *sound,
                             struct err *e) BASE_MUST_USE;
-/* Returns a hash over the ids, dumps and bytes of these parts; never 0. */
-uint64_t history_parts_hash(const struct history_parts *parts);
+/* Returns a hash of the packed bytes of a part; never 0. */
+uint64_t history_part_content(const void *bytes, size_t len);
 /* Can a kept sum be used? It can if all of its parts are among `parts`, none of them is taken yet,
  * and together they have as many dumps as the sum. If `take` is true, the parts are marked as
  * taken, whether they were or not; so a call with false must have returned ST_OK before. ST_NONE:
@@ -263,9 +271,10 @@ struct rolled_sum {
 enum st history_sum_take(struct rolled_sum *sum, struct triage *t, struct err *e) BASE_MUST_USE;
 /* Merges the rest into `t`. */
 enum st history_sum_join(struct rolled_sum *sum, struct err *e) BASE_MUST_USE;
-/* Finds the kept sums from which history_read_rolled would read these parts, and marks the parts as
- * taken. *base: row of the largest sum. ST_NONE: there are no parts, they were counted by several
- * sets of rules, or the sums do not have all of them. */
+/* Finds the kept sums of any rules from which history_read would read some of these parts, and
+ * marks these as taken. *base: row of the sum with the most dumps; 0 = no sum can be used. Never
+ * ST_NONE.
+ */
 enum st history_find_sums(struct history *h, struct history_parts *parts, int64_t *base,
                           struct err *e) BASE_MUST_USE;
 /* Adds to `sum` the kept sums of its rules whose parts are all among `parts` and not taken yet, the

@@ -86,8 +86,12 @@ enum st history_list_parts(struct history *h, const struct history_span *span,
     }
     enum st st = ST_OK, more = ST_OK;
     while (st == ST_OK && (more = sql_next(s, e)) == ST_OK) {
-        struct history_part_row p = {sql_number(s, 0), sql_number(s, 1), (uint64_t)sql_number(s, 2),
-                                     (uint64_t)sql_number(s, 3), false};
+        struct history_part_row p = {sql_number(s, 0),
+                                     sql_number(s, 1),
+                                     (uint64_t)sql_number(s, 2),
+                                     (uint64_t)sql_number(s, 3),
+                                     0,
+                                     false};
         int32_t day;
         st = history_cell_is_wanted(span, s, 4, &day, e);
         if (st == ST_OK && !VEC_PUSH(&parts->rows, p)) {
@@ -99,14 +103,8 @@ enum st history_list_parts(struct history *h, const struct history_span *span,
     return more == ST_ERR ? ST_ERR : st;
 }
 
-uint64_t history_parts_hash(const struct history_parts *parts) {
-    uint64_t hash = hash_u64(parts->rows.len);
-    for (size_t i = 0; i < parts->rows.len; i++) {
-        const struct history_part_row *p = &parts->rows.data[i];
-        hash = hash_u64(hash ^ (uint64_t)p->id);
-        hash = hash_u64(hash ^ p->dumps);
-        hash = hash_u64(hash ^ p->bytes);
-    }
+uint64_t history_part_content(const void *bytes, size_t len) {
+    uint64_t hash = hash_bytes(bytes, len);
     return hash + (hash == 0);
 }
 
@@ -130,17 +128,19 @@ static struct rolled_sum *rules_sum_of(struct history_reader *r, int64_t rules, 
 
 /* Reads a part. ST_NONE: it is damaged or missing; the reader keeps the error if it is the first
  * one. */
-static enum st load_part(struct history_reader *r, int64_t id, struct triage **t, struct err *e) {
+static enum st load_part(struct history_reader *r, struct history_part_row *p, struct triage **t,
+                         struct err *e) {
     struct err damage = {0};
     struct sql_statement *s = history_statement(r->h, HISTORY_PART_GET, e);
     if (!s) {
         return ST_ERR;
     }
-    sql_bind_number(s, 1, id);
+    sql_bind_number(s, 1, p->id);
     enum st st = sql_next(s, &damage);
     if (st == ST_OK) {
         size_t len;
         const void *bytes = sql_bytes(s, 0, &len);
+        p->content = history_part_content(bytes, len);
         st = history_part(r->h, bytes, len, t, &damage);
     } else if (st == ST_NONE) {
         err_set(&damage, ERR_FORMAT, "a part of the history is missing");
@@ -165,7 +165,7 @@ static enum st take_part(struct history_reader *r, struct history_part_row *p, s
     if (!sum || p->taken) {
         return sum ? ST_OK : ST_ERR;
     }
-    enum st st = load_part(r, p->id, &t, e);
+    enum st st = load_part(r, p, &t, e);
     if (st != ST_OK) {
         sum->damaged = true;
         return st == ST_NONE ? ST_OK : ST_ERR;
@@ -252,8 +252,12 @@ enum st history_read(struct history *h, const struct history_span *span, struct 
         triage_free(r.sums.data[i].rest);
     }
     VEC_RELEASE(&r.sums);
-    h->parts_read = st == ST_OK && !err_is(&r.first) ? history_parts_hash(&r.parts) : 0;
-    VEC_RELEASE(&r.parts.rows);
+    VEC_RELEASE(&h->parts_read.rows);
+    if (st == ST_OK && !err_is(&r.first)) {
+        h->parts_read = r.parts;
+    } else {
+        VEC_RELEASE(&r.parts.rows);
+    }
     if (st != ST_OK) {
         triage_free(*out);
         *out = NULL;

@@ -156,26 +156,19 @@ enum st history_find_sums(struct history *h, struct history_parts *parts, int64_
                           struct err *e) {
     struct sql_statement *s;
     *base = 0;
-    if (!parts->rows.len || sql_prepare(h->file, &s, rolled_of_rules, e) != ST_OK) {
-        return parts->rows.len ? ST_ERR : ST_NONE;
+    /* All parts of a sum were counted by the same rules, so that the order of sums of different
+     * rules does not matter. */
+    if (sql_prepare(h->file, &s, "SELECT id, dumps FROM rolled ORDER BY dumps DESC, id DESC", e) !=
+        ST_OK) {
+        return ST_ERR;
     }
-    sql_bind_number(s, 1, parts->rows.data[0].rules);
     enum st st = ST_OK, more = ST_OK;
     while (st != ST_ERR && (more = sql_next(s, e)) == ST_OK) {
         st = match_sum(h, sql_number(s, 0), (uint64_t)sql_number(s, 1), parts, e);
         *base = st == ST_OK && !*base ? sql_number(s, 0) : *base;
     }
     sql_finish(s);
-    if (st == ST_ERR || more == ST_ERR) {
-        return ST_ERR;
-    }
-    for (size_t i = 0; i < parts->rows.len; i++) {
-        const struct history_part_row *p = &parts->rows.data[i];
-        if (!p->taken || p->rules != parts->rows.data[0].rules) {
-            return ST_NONE;
-        }
-    }
-    return ST_OK;
+    return st == ST_ERR || more == ST_ERR ? ST_ERR : ST_OK;
 }
 
 /* ---- keeping ---- */
@@ -318,6 +311,11 @@ enum st history_save(struct history *h, history_saving save, void *ctx, struct e
         if (st != ST_OK) {
             sql_undo(file);
         }
+    }
+    if (st == ST_OK && own) {
+        /* The connection that only reads is closed last, and cannot empty the log. */
+        (void)!sql_run(own, "PRAGMA wal_checkpoint(TRUNCATE)", &why);
+        err_clear(&why);
     }
     sql_set_wait(file, SQL_WAIT_S * 1000);
     sql_close(own);

@@ -32,24 +32,26 @@ enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells, str
         "DELETE FROM cell WHERE day < ?1"};
     char text[HISTORY_DAY_SIZE];
     *cells = 0;
+    if (history_begin_editing(h, e) != ST_OK) {
+        return ST_ERR;
+    }
     if (h->ids_from != HISTORY_NO_DAY && day <= h->ids_from) {
         /* These days were removed before; new dumps of these days are refused already. */
+        sql_undo(h->file);
         return ST_OK;
     }
-    enum st st = sql_begin(h->file, e);
+    enum st st = ST_OK;
     for (size_t i = 0; st == ST_OK && i < sizeof steps / sizeof *steps; i++) {
         st = run_for_day(h, steps[i], day, e);
         *cells = (uint64_t)sql_changed(h->file);
     }
-    if (st == ST_OK && (h->ids_from == HISTORY_NO_DAY || day > h->ids_from)) {
-        st = history_set_fact(h, "ids_from", history_day_text(day, text), e);
-        h->ids_from = day;
-    }
+    st = st == ST_OK ? history_set_fact(h, "ids_from", history_day_text(day, text), e) : st;
     if (st != ST_OK) {
         sql_undo(h->file);
         return ST_ERR;
     }
     st = sql_commit(h->file, e);
+    h->ids_from = st == ST_OK ? day : h->ids_from;
     return st == ST_OK ? sql_run(h->file, "PRAGMA incremental_vacuum", e) : st;
 }
 

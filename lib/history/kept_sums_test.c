@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <sys/stat.h>
 
 #include "classify/gate/gone.h"
 #include "classify/summary/summary_rows.h"
@@ -314,6 +315,42 @@ static void what_came_since_is_kept_beside_a_large_sum(void **state) {
     assert_int_equal(number_of(f, "SELECT count(*) FROM rolled WHERE dumps = 9000"), 0);
 }
 
+/* Returns the size of the file's log, which SQLite keeps beside the file. */
+static off_t log_size(const struct fixture_history *f) {
+    char path[80];
+    struct stat st;
+    snprintf(path, sizeof path, "%s-wal", f->path);
+    return stat(path, &st) == 0 ? st.st_size : 0;
+}
+
+static void a_page_is_kept_of_sums_and_parts_that_are_in_none(void **state) {
+    struct mixer m = {.f = *state};
+    struct fixture_history *f = m.f;
+    struct triage *t = NULL;
+    struct strbuf rows = {0};
+    f->buckets = 6000;
+    assert_kept_page_after(&m, 0, 9000);
+    assert_int_equal(log_size(f), 0);
+    assert_kept_page_after(&m, 9000, 9010);
+    assert_int_equal(number_of(f, "SELECT count(*) FROM rolled"), 1);
+    assert_int_equal(number_of(f, "SELECT sum(dumps) FROM part WHERE id NOT IN"
+                                  " (SELECT part FROM rolled_part)"),
+                     10);
+    f->options.rules_hash = 2;
+    assert_kept_page_after(&m, 9010, 9020);
+    assert_kept_page_after(&m, 9020, 12000);
+    assert_int_equal(log_size(f), 0);
+    assert_kept_page_after(&m, 12000, 12010);
+    assert_int_equal(number_of(f, "SELECT count(DISTINCT rules) FROM rolled"), 2);
+
+    /* A part that is in no sum gets other bytes of the same number. */
+    change(f, "UPDATE part SET partial = CAST(substr(partial, 1, length(partial) - 1) || char(0)"
+              " AS BLOB) WHERE id = (SELECT max(id) FROM part)");
+    reopen(f, HISTORY_READ);
+    assert_int_equal(history_read_page(f->h, &everything, &f->options, &t, &rows, NULL), ST_NONE);
+    strbuf_release(&rows);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(readings_with_and_without_what_is_kept_are_the_same, set_up,
@@ -321,6 +358,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_sum_replaces_those_that_it_makes_needless, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_came_since_is_kept_beside_a_large_sum, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_page_is_kept_of_sums_and_parts_that_are_in_none, set_up,
                                         tear_down)};
     return skips_without_sqlite("history: kept sums")
                ? 0

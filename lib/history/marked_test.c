@@ -1,4 +1,5 @@
-/* Tests the list of the buckets that have a mark, also by a former id. */
+/* Tests the list of the buckets that have a mark, also by a former id, and changes by several
+ * handles. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -49,12 +50,60 @@ static void a_mark_of_a_former_id_is_one_of_the_bucket(void **state) {
     assert_marked(f, "link", "");
 }
 
+static int32_t day_in_november(const char *text) {
+    int32_t day = 0;
+    assert_true(history_day_parse(text, strlen(text), &day));
+    return day;
+}
+
+static void a_change_beside_uncommitted_dumps_is_refused(void **state) {
+    struct fixture_history *f = *state;
+    struct err e = {0};
+    uint64_t count = 0;
+    reopen(f, HISTORY_WRITE);
+    add_range(f, 0, 50);
+    offer(f, NULL, 50);
+    assert_int_equal(history_mark(f->h, "0123456789ab", "owner", "x", "", &e), ST_ERR);
+    assert_int_equal(e.code, ERR_USAGE);
+    assert_int_equal(history_drop_before(f->h, day_in_november("2026-11-12"), &count, &e), ST_ERR);
+    assert_int_equal(history_drop_past(f->h, 1, &count, &e), ST_ERR);
+    assert_int_equal(history_forget_user(f->h, "user-0", &count, &e), ST_ERR);
+    assert_int_equal(history_uncommitted(f->h), 1);
+    assert_int_equal(history_commit(f->h, "", NULL), ST_OK);
+    assert_int_equal(number_of(f, "SELECT sum(dumps) FROM part"), 51);
+}
+
+/* A dump of a dropped day, whose id is forgotten, would count twice. */
+static void days_that_another_handle_drops_stay_away(void **state) {
+    struct fixture_history *f = *state;
+    struct history *other = NULL;
+    uint64_t count = 0;
+    reopen(f, HISTORY_WRITE);
+    add_range(f, 0, 50);
+    assert_int_equal(history_open(&other, f->path, HISTORY_EDIT, NULL), ST_OK);
+    assert_int_equal(history_drop_before(other, day_in_november("2026-11-12"), &count, NULL),
+                     ST_OK);
+    const int64_t left = number_of(f, "SELECT sum(dumps) FROM part");
+    add_range(f, 0, 50);
+    assert_int_equal(number_of(f, "SELECT sum(dumps) FROM part"), left);
+    assert_int_equal(history_counts_of(f->h)->too_old, 50 - left);
+    /* An earlier day does not take the place of the day of the other handle. */
+    assert_int_equal(history_drop_before(f->h, day_in_november("2026-11-11"), &count, NULL), ST_OK);
+    assert_int_equal(number_of(f, "SELECT value = '2026-11-12' FROM fact WHERE name = 'ids_from'"),
+                     1);
+    history_close(other);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(without_marks_no_bucket_is_listed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_mark_of_a_former_id_is_one_of_the_bucket, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_change_beside_uncommitted_dumps_is_refused, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(days_that_another_handle_drops_stay_away, set_up,
                                         tear_down)};
-    return skips_without_sqlite("marked buckets")
+    return skips_without_sqlite("history: changes")
                ? 0
-               : cmocka_run_group_tests_name("marked buckets", tests, NULL, NULL);
+               : cmocka_run_group_tests_name("history: changes", tests, NULL, NULL);
 }

@@ -192,7 +192,7 @@ static enum st make_history(const char *path, struct err *e) {
     return st;
 }
 
-/* Reads the first day whose ids are kept. */
+/* Reads the first day whose ids are kept; the function uses h->scratch. */
 static enum st read_ids_from(struct history *h, struct err *e) {
     strbuf_clear(&h->scratch);
     enum st st = history_fact(h, "ids_from", &h->scratch, e);
@@ -201,6 +201,25 @@ static enum st read_ids_from(struct history *h, struct err *e) {
         st = err_set(e, ERR_FORMAT, "the history is damaged: ids_from is no day");
     }
     return st == ST_ERR ? ST_ERR : ST_OK;
+}
+
+enum st history_begin_adding(struct history *h, struct err *e) {
+    if (sql_is_writing(h->file)) {
+        return ST_OK;
+    }
+    enum st st = sql_begin(h->file, e);
+    /* Another process may have dropped days since the last transaction. */
+    st = st == ST_OK ? read_ids_from(h, e) : st;
+    if (st != ST_OK) {
+        sql_undo(h->file);
+    }
+    return st;
+}
+
+enum st history_begin_editing(struct history *h, struct err *e) {
+    return sql_is_writing(h->file)
+               ? err_set(e, ERR_USAGE, "what was added to the history is not committed yet")
+               : history_begin_adding(h, e);
 }
 
 enum st history_open(struct history **out, const char *path, enum history_access access,
@@ -250,6 +269,7 @@ void history_close(struct history *h) {
     strbuf_release(&h->said_rules);
     history_drop_shared(h);
     VEC_RELEASE(&h->shared);
+    VEC_RELEASE(&h->parts_read.rows);
     packer_free(h->packer);
     free(h->path);
     free(h);

@@ -114,9 +114,9 @@ enum st history_read(struct history *h, const struct history_span *span, struct 
                      const struct triage_options *o, struct triage **out,
                      struct err *e) BASE_MUST_USE;
 
-/* A page of a span as the file keeps it beside the sum of the parts, so that the page can be
- * written again without that sum: a triage of the first buckets alone (triage_keep), and the bytes
- * of the rows of the others (summary_write_rows). */
+/* A page of a span as the file keeps it beside the largest sum of its parts, so that the page can
+ * be written again without the parts: a triage of the first buckets alone (triage_keep), and the
+ * bytes of the rows of the others (summary_write_rows). */
 /* Reads the kept triage and rows of a span. o: the options of the run. ST_NONE: they are not kept,
  * are damaged, or were made with other options or by another build, dumps were added to the span
  * since, the file is of an earlier version, or this handle has not committed what it added; *top is
@@ -126,7 +126,7 @@ enum st history_read_page(struct history *h, const struct history_span *span,
                           struct err *e) BASE_MUST_USE;
 /* Keeps a triage and rows, which were made from the result of the last history_read of the same
  * span. As with a sum, nothing happens if the file cannot be written at once, if the span changed
- * since, or if the sum of its parts is not kept. ST_ERR: out of memory. */
+ * since, or if no sum of some of its parts is kept. ST_ERR: out of memory. */
 enum st history_keep_page(struct history *h, const struct history_span *span,
                           const struct triage *top, const struct strbuf *rows,
                           struct err *e) BASE_MUST_USE;
@@ -194,16 +194,17 @@ enum st history_title_of(struct history *h, uint64_t bucket, struct strbuf *out,
 
 /* Sets a mark of the level-1 bucket of an id, or removes it if value is empty: fixed-in, owner,
  * note, link, ignore ("ever", or a day). The change is committed at once. ST_NONE: the history has
- * no such bucket. ST_ERR: id is no bucket's id, there is no such mark, or the mark cannot have this
- * value (all ERR_USAGE), or as history_add. */
+ * no such bucket. ST_ERR: id is no bucket's id, there is no such mark, the mark cannot have this
+ * value, or the handle has not committed what it added (all ERR_USAGE), or as history_add. */
 enum st history_mark(struct history *h, const char *id, const char *name, const char *value,
                      const char *at, struct err *e) BASE_MUST_USE;
 
 /* ---- upkeep ---- */
 
 /* Drops all days before this one, with the ids of their dumps; from now on dumps of these days are
- * refused. Dumps without a day stay. *cells: how many combinations of day, version and build were
- * dropped. */
+ * refused, also by handles that are open. Dumps without a day stay. *cells: how many combinations
+ * of day, version and build were dropped. ST_ERR: the handle has not committed what it added
+ * (ERR_USAGE), or as history_add; so for the two functions below. */
 enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells,
                             struct err *e) BASE_MUST_USE;
 /* Drops the oldest days, as history_drop_before does, until the file has at most this many bytes in
@@ -213,8 +214,8 @@ enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells,
                           struct err *e) BASE_MUST_USE;
 /* Removes the data that identifies a user, whose name is the text that dumps have as `user`, and
  * the kept dumps of that user; counts stay, see triage_forget_user. *parts: how many parts named
- * the user. The file's free pages and its log are overwritten, too. ST_ERR: as history_add, also if
- * a part is damaged; then nothing changed, unless only the overwriting failed. */
+ * the user. The file's free pages and its log are overwritten, too. ST_ERR: also if a part is
+ * damaged; then nothing changed, unless only the overwriting failed. */
 enum st history_forget_user(struct history *h, const char *user, uint64_t *parts,
                             struct err *e) BASE_MUST_USE;
 /* Examines the whole file without changing it: the database, each partial, each kept page

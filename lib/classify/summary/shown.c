@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
 static struct bucket *bucket_at(const struct triage *t, size_t rank) {
@@ -26,6 +27,14 @@ bool shown_bucket_at(const struct triage *t, size_t rank, struct shown_bucket *o
 
 uint64_t shown_dump_count(const struct triage *t) {
     return t->total.dumps;
+}
+
+uint64_t shown_read_count(const struct triage *t) {
+    uint64_t count = t->total.dumps;
+    for (size_t i = 0; i < APART_COUNT; i++) {
+        sum_add(&count, t->apart[i]);
+    }
+    return count;
 }
 
 enum st shown_add_value(struct triage *t, size_t rank, enum stored_facet f, const char *text,

@@ -24,6 +24,8 @@ struct shown_bucket {
 bool shown_bucket_at(const struct triage *t, size_t rank, struct shown_bucket *out);
 /* Returns how many dumps are ranked, in all buckets together. */
 uint64_t shown_dump_count(const struct triage *t);
+/* Returns how many dumps are ranked or set apart. */
+uint64_t shown_read_count(const struct triage *t);
 /* Adds dumps and their time with a value of facet f to the bucket of a rank or, with SHOWN_ALL, to
  * all buckets together. If no bucket has the rank, nothing happens. ST_ERR: out of memory. */
 enum st shown_add_value(struct triage *t, size_t rank, enum stored_facet f, const char *text,

@@ -170,8 +170,7 @@ bool scan_is_in_own_code(const struct keyer *k, const struct judged_stack *s) {
            (info->cause == CAUSE_NONE || info->cause == CAUSE_COMPUTE);
 }
 
-/* By its cause, does the thread wait in this frame for another thread, process or device? */
-static bool claims_wait(const struct frame_info *info) {
+bool scan_claims_wait(const struct frame_info *info) {
     switch (info->cause) {
     case CAUSE_LOCK:
     case CAUSE_IPC:
@@ -210,7 +209,7 @@ static bool may_wait(const struct keyer *k, const struct judged_stack *s) {
 static bool is_refuted(const struct keyer *k, const struct judged_stack *s,
                        const struct frame_info *info, const struct frame_info *told,
                        bool called_out) {
-    if (claims_wait(info)) {
+    if (scan_claims_wait(info)) {
         return called_out || k->cpu_permille >= CPU_COMPUTES;
     }
     if (info->cause == CAUSE_RENDER) {

@@ -4,11 +4,14 @@
  *     peers         handlers wait for replies by the loop's own call, on another descriptor
  *     polling       handlers poll for replies each millisecond
  *     shallower     handlers wait for replies by a call that is shallower than the loop's
+ *     wide          the loop's call needs much stack of its own, so that its wait is deeper on the
+ *                   stack than those of a handler, which waits for a reply in slices
  *     shared        handlers wait for replies by the loop's own call, beside one of its descriptors
  *     narrowed      handlers wait for one of the loop's two descriptors, only while they stall
  *     renumbered    the loop's descriptor has another number each turn */
 #include <poll.h>
 #include <string.h>
+#include <sys/select.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -71,6 +74,28 @@ OWN_FRAME static void poll_for(int fd, int ms) {
     KEEP_FRAME();
 }
 
+/* As CPython's select.select, which has its sets of descriptors on the stack. */
+OWN_FRAME static void wait_wide(int fd, int ms) {
+    volatile char room[65536];
+    struct timeval timeout = {ms / 1000, ms % 1000 * 1000};
+    fd_set set;
+    room[0] = 0;
+    FD_ZERO(&set);
+    FD_SET(fd, &set);
+    select(fd + 1, &set, NULL, NULL, &timeout);
+    room[1] = room[0];
+}
+
+/* Waits for a reply in slices, and only where the turn is a stall. */
+OWN_FRAME static void wait_in_slices(int fd, int ms) {
+    enum { SLICES = 6 };
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    for (int i = 0; ms == STALL_MS && i < SLICES; i++) {
+        poll(&p, 1, ms / SLICES);
+    }
+    KEEP_FRAME();
+}
+
 /* The turns of a loop; in each of its two last thirds one turn is a stall. */
 static void run(void (*wait_event)(int fd, int ms), void (*wait_reply)(int fd, int ms)) {
     for (int i = 0; i < 3 * TURNS; i++) {
@@ -107,6 +132,8 @@ int main(int argc, char **argv) {
         run(wait_for, poll_for);
     } else if (strcmp(argv[1], "shallower") == 0) {
         run(wait_deeper, wait_for);
+    } else if (strcmp(argv[1], "wide") == 0) {
+        run(wait_wide, wait_in_slices);
     } else if (strcmp(argv[1], "shared") == 0) {
         run(wait_for_both, wait_for_both);
     } else if (strcmp(argv[1], "narrowed") == 0) {

@@ -111,7 +111,7 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
     struct finder_wait wait = {.place = regs->value[CFI_PC], .depth = regs->value[CFI_SP]};
     struct wait_memory memory = {w, stack, goes_on, !goes_on && wait_is_over(w)};
     bool condition = call->on == WAIT_ON_CONDITION;
-    struct remote_call caller;
+    struct remote_call caller = {.sp = wait.depth};
     if (wait_call_is_other(call, args) || (condition && w->budget.no_conditions)) {
         return;
     }
@@ -121,12 +121,11 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
     }
     if (called) {
         wait.place = caller.address;
-        wait.depth = caller.depth;
+        wait.depth = caller.entry;
     }
     if (w->thread.tid == w->thread.process->pid &&
-        !remote_images_on_stack(w->unwinder->images, wait.depth)) {
-        wait.depth =
-            0; /* the depth of a coroutine's stack is 0, which counts as deeper than any other */
+        !remote_images_on_stack(w->unwinder->images, caller.sp)) {
+        wait.depth = caller.sp = 0; /* a coroutine's stack, which counts as deeper than any other */
     }
     wait.blocking = wait_call_blocks(call, args, read_wait_memory, &memory);
     if (wait_object_read(call, args, read_wait_memory, &memory, &wait.object) &&
@@ -139,6 +138,7 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
     if (w->edges.idle) {
         w->idle_call.pc = regs->value[CFI_PC];
         w->idle_call.sp = regs->value[CFI_SP];
+        w->loop_sp = caller.sp;
     }
 }
 
@@ -466,8 +466,8 @@ static bool sample_stopped(struct attach_watch *w, struct rec_stack *out) {
 static bool latest_loop_wait(const struct attach_watch *w, struct finder_wait *out) {
     const struct finder_candidate *loop = finder_loop(&w->edges.finder);
     if (loop) {
-        *out = (struct finder_wait){
-            .place = loop->place, .depth = loop->latest_depth, .object = loop->object};
+        *out =
+            (struct finder_wait){.place = loop->place, .depth = w->loop_sp, .object = loop->object};
     }
     return loop != NULL;
 }

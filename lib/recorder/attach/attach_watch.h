@@ -57,6 +57,8 @@ struct attach_watch {
     /* pc and sp of the last wait that was reported to `edges`, if that wait was the loop's; else pc
      * is 0. The other members are 0. */
     struct proc_syscall idle_call;
+    uint64_t loop_sp; /* the stack pointer in the loop's function at its latest wait; 0 = not on the
+                         thread's own stack */
     /* The last look found the thread stopped, by a signal or a debugger. A look by events checks
      * this only while the thread seems busy. */
     bool stopped;

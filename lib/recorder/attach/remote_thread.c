@@ -101,8 +101,10 @@ bool remote_caller(struct remote_unwinder *u, const struct cfi_registers *regs,
     }
     at = at < n ? at : 1;
     const struct unwind_frame *called = &frames[at - 1];
+    uint64_t entry = frames[at].cfa > frames[at].sp ? frames[at].cfa : frames[at].sp;
     *out = (struct remote_call){.address = frames[at].pc,
-                                .depth = frames[at].sp,
+                                .sp = frames[at].sp,
+                                .entry = entry,
                                 .function = called->function ? called->function : called->pc - 1};
     return true;
 }

@@ -91,10 +91,14 @@ static int module_search_async(struct dl_phdr_info *info, size_t size, void *arg
     return 1;
 }
 
-static bool module_find_async(void *arg, uint64_t pc, unwind_visit_fn *visit, void *visit_arg) {
-    struct module_search s = {pc, visit, visit_arg};
-    (void)arg;
+bool modules_find_async(uint64_t pc, unwind_visit_fn *visit, void *arg) {
+    struct module_search s = {pc, visit, arg};
     return modules_iterate_async(module_search_async, &s) != 0;
+}
+
+static bool module_find_async(void *arg, uint64_t pc, unwind_visit_fn *visit, void *visit_arg) {
+    (void)arg;
+    return modules_find_async(pc, visit, visit_arg);
 }
 
 static int count_async(struct dl_phdr_info *info, size_t size, void *arg) {

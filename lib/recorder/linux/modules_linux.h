@@ -14,6 +14,10 @@ struct unwind_modules modules_linux(void);
  * exception. `visit` may call this function again. */
 int modules_iterate_async(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
 
+/* Calls visit(arg, module) with the module whose code holds `pc`, and keeps that module mapped
+ * during the call. False: no module holds `pc`. */
+bool modules_find_async(uint64_t pc, unwind_visit_fn *visit, void *arg);
+
 /* Returns a number that rises whenever a module comes or goes. */
 uint64_t modules_generation_async(void);
 

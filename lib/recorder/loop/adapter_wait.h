@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "stallrec.h"
@@ -17,12 +18,17 @@
 #define REC_WAITS
 #endif
 
-/* Makes the function into which this one is inlined save its caller's frame pointer. From outside,
+/* Makes the function into which this one is inlined save its caller's frame pointer, and returns
+ * that, if this is the function's first statement. From outside,
  * only sp and pc of a thread that sleeps in a system call can be read, and outer callers may be
  * found by the frame pointer. On AArch64 compilers save it by default. */
-static inline __attribute__((always_inline)) void rec_wait_saves_frame_pointer(void) {
+static inline __attribute__((always_inline)) uint64_t rec_wait_saves_frame_pointer(void) {
 #if defined(__x86_64__) && defined(REC_SAVES_FRAME_POINTER)
-    __asm__ __volatile__("" ::: "rbp");
+    uint64_t frame_pointer; /* as the register is clobbered, nothing else can be in it before */
+    __asm__ __volatile__("mov %%rbp, %0" : "=r"(frame_pointer)::"rbp");
+    return frame_pointer;
+#else
+    return *(const uint64_t *)__builtin_frame_address(0);
 #endif
 }
 

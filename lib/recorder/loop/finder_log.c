@@ -61,10 +61,18 @@ static bool is_told(const struct loop_finder *f, const struct finder_run *run, u
            (run->idle.begin_ns >= from_ns || run->idle.end_ns > from_ns);
 }
 
-/* Is it not known whether the run's waits were the loop's? */
+/* Is it not known whether the run's waits were the loop's? A candidate that was the loop for a
+ * while and waited longer in all than the loop, from the same depth, may be another phase of the
+ * program, and not a handler. */
 static bool is_doubtful(const struct loop_finder *f, const struct finder_run *run) {
     const struct finder_candidate *loop = finder_loop(f), *c = &f->candidates[run->candidate];
-    if (loop == NULL || c == loop || c->place != loop->place || c->refused) {
+    if (loop == NULL || c == loop || c->refused) {
+        return false;
+    }
+    if (c->trusted && rivals_are_siblings(c, loop) && c->waited_ns > loop->waited_ns) {
+        return true;
+    }
+    if (c->place != loop->place) {
         return false;
     }
     return rivals_overlap(c, loop) || finder_same_object(&c->object, &loop->object) ||

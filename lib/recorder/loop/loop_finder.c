@@ -90,9 +90,12 @@ static void believe(struct loop_finder *f, struct finder_candidate *c, uint64_t 
     f->from_ns = f->resolved_ns;
     if (loop == NULL) {
         f->past = REC_PAST_ANEW;
-    } else if (c != loop && c->trusted && (!overlap || returns_to(c, loop))) {
-        /* c was the loop before `loop`, and the waits of `loop` were part of one of c's turns */
-        f->from_ns = rival_is_weak(loop) || overlap ? c->left_ns : c->latest_ns;
+    } else if (c != loop && c->trusted &&
+               (returns_to(c, loop) || (!overlap && disproves(c, loop)))) {
+        /* c was the loop before `loop`, and the waits of `loop` were part of one of c's turns, even
+         * if c has already waited again several times before it is believed. If `loop` was believed
+         * before c for the first time, c is rather one of its handlers, which has come back. */
+        f->from_ns = c->left_ns;
     } else if (c != loop && disproves(c, loop)) {
         f->past = finder_is_young(f, now_ns) ? REC_PAST_ANEW : REC_PAST_GIVEN_UP;
     }
@@ -141,10 +144,10 @@ static bool has_succeeded(const struct finder_candidate *c, const struct finder_
 
 /* Has c, which is a peer of the believed loop or does not wait at a shallower depth, waited often
  * enough while the loop did not wait? A candidate that has waited within the loop's turns before
- * has to wait for longer. */
+ * has to wait for longer, unless it was the loop first. */
 static bool has_outlasted(const struct finder_candidate *c, const struct finder_candidate *loop,
                           uint64_t now_ns) {
-    bool within_turns = rival_comes_between(c);
+    bool within_turns = rival_comes_between(c) && !returns_to(c, loop);
     if ((rivals_are_siblings(c, loop) || rivals_are_peers(c, loop)) && !within_turns &&
         !rival_polls(c, loop)) {
         return c->streak >= FINDER_QUALIFIES;

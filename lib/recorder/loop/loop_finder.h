@@ -22,7 +22,10 @@
  * only when it has not been seen for long. While no loop is believed, or there is doubt, every wait
  * that blocks counts as idle for the sampling, and nothing is judged: all waits are logged, and
  * once the loop is known, finder_idle tells which of them were the loop's own, and since when they
- * are told (enum rec_past). Time before the first wait of a thread's loop is its launch.
+ * are told (enum rec_past). If a loop comes back that was believed before the present one, the
+ * waits of the present one were part of a turn; or it is not known whether they were, if both wait
+ * at about the same depth and the present one waited longer in all. Time before the first wait of a
+ * thread's loop is its launch.
  *
  * Loops on condition variables and signals are believed only until a loop on descriptors qualifies,
  * as a thread that waits for its worker would otherwise seem idle. They replace the loop on
@@ -84,8 +87,10 @@ struct finder_object {
 
 struct finder_wait {
     uint64_t place; /* return address of the call that waits */
-    uint64_t depth; /* stack address of the call that waits, which is higher in shallower calls; 0 =
-                       not on the thread's own stack, which counts as deeper than all others */
+    uint64_t depth; /* stack pointer before the call of the function that waits, which is higher in
+                       shallower calls, and does not depend on how much stack that function needs;
+                       where it is not known, that before the function's call of the wait; 0 = not
+                       on the thread's own stack, which counts as deeper than all others */
     bool blocking;  /* the wait has no timeout of 0 */
     struct finder_object object;
 };

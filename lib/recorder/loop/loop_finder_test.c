@@ -609,6 +609,76 @@ static void successor_that_was_none_is_taken_back(void **state) {
     assert_int_equal(idle[0].begin_ns, d.now - 20 * MS);
 }
 
+/* Is there an idle interval that touches the time from begin_ns to end_ns? */
+static bool idles_between(const struct driver *d, uint64_t begin_ns, uint64_t end_ns) {
+    for (uint32_t i = 0; i < d->idle_count; i++) {
+        if (d->idle[i].begin_ns < end_ns && d->idle[i].end_ns > begin_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As an interpreter's handler that waits by another function than the loop, from the same frame: it
+ * is a little shallower or deeper. */
+static void handler_waits_beside_the_loop(uint64_t handler_depth) {
+    enum { STALLS = 4, IDLE_WAITS = 12 };
+    struct driver d = driver();
+    uint64_t begin[STALLS], end[STALLS], idle_end = 0;
+    waits(&d, IDLE_WAITS, LOOP, SHALLOW, set_of(3, 4, 0));
+    for (unsigned i = 0; i < STALLS; i++) {
+        begin[i] = d.now + 1;
+        for (unsigned slice = 0; slice < 6; slice++) {
+            wait_for(&d, 1, REPLY, handler_depth, set_of(8, 8, 0), 100);
+        }
+        end[i] = d.now;
+        for (unsigned n = 0; n < IDLE_WAITS; n++) {
+            wait_for(&d, 1, LOOP, SHALLOW, set_of(3, 4, 0), 60);
+        }
+        idle_end = d.now;
+        assert_int_equal(place_of(&d), LOOP);
+        assert_true(idles_between(&d, end[i] + 100 * MS, idle_end));
+    }
+    for (unsigned i = 0; i < STALLS; i++) {
+        assert_false(idles_between(&d, begin[i], end[i]));
+        assert_true(idles_between(&d, end[i], end[i] + 100 * MS));
+    }
+}
+
+static void handler_that_waits_in_slices_beside_the_loop_is_part_of_the_turn(void **state) {
+    (void)state;
+    handler_waits_beside_the_loop(SHALLOW + 160);
+    handler_waits_beside_the_loop(SHALLOW - 160);
+}
+
+static bool every_descriptor_is_open(void *ctx, uint32_t descriptor) {
+    (void)ctx, (void)descriptor;
+    return true;
+}
+
+static void other_loop_that_waited_longer_leaves_unknown_time_to_the_first(void **state) {
+    (void)state;
+    struct driver d = driver();
+    d.finder.is_open = every_descriptor_is_open;
+    waits(&d, 4, LOOP, SHALLOW, set_of(3, 4, 0));
+    uint64_t begin = d.now;
+    for (unsigned i = 0; i < 30; i++) {
+        wait_for(&d, 1, REPLY, SHALLOW - 160, set_of(8, 8, 0), 100);
+    }
+    uint64_t end = d.now;
+    assert_int_equal(place_of(&d), REPLY);
+    waits(&d, 4, LOOP, SHALLOW, set_of(3, 4, 0));
+    assert_int_equal(place_of(&d), LOOP);
+    bool unknown = false;
+    for (uint32_t i = 0; i < d.idle_count; i++) {
+        if (d.idle[i].begin_ns >= begin && d.idle[i].begin_ns < end) {
+            assert_true(d.idle[i].unknown);
+            unknown = true;
+        }
+    }
+    assert_true(unknown);
+}
+
 static void earlier_waits_deeper_down_at_its_place_were_the_loops(void **state) {
     (void)state;
     struct driver d = driver();
@@ -905,6 +975,8 @@ int main(void) {
         cmocka_unit_test(library_that_waits_at_many_depths_is_no_loop),
         cmocka_unit_test(library_that_waits_a_little_deeper_is_no_successor),
         cmocka_unit_test(successor_that_was_none_is_taken_back),
+        cmocka_unit_test(handler_that_waits_in_slices_beside_the_loop_is_part_of_the_turn),
+        cmocka_unit_test(other_loop_that_waited_longer_leaves_unknown_time_to_the_first),
         cmocka_unit_test(earlier_waits_deeper_down_at_its_place_were_the_loops),
         cmocka_unit_test(condition_counts_only_without_descriptors),
         cmocka_unit_test(condition_replaces_descriptors_that_were_waited_for_once),

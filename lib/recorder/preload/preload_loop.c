@@ -175,12 +175,13 @@ void preload_wait_begins(struct thread_watch *w, const struct preload_caller *ca
     int saved_errno = errno;
     /* The lowest bit is 0, as in the times of the loop's edges. */
     uint64_t now = stallrec_clock_ns() & ~(uint64_t)1;
-    uint64_t depth = (uint64_t)(uintptr_t)caller->frame;
+    uint64_t sp = (uint64_t)(uintptr_t)caller->frame;
+    bool own_stack = sp < w->stack_top && w->stack_top - sp <= w->stack_size;
     wait->place = (uint64_t)(uintptr_t)caller->place;
     wait->blocking = caller->blocks;
     /* A coroutine's stack has no depth in the thread's stack; depth 0 counts as deeper than all
      * others. */
-    wait->depth = depth < w->stack_top && w->stack_top - depth <= w->stack_size ? depth : 0;
+    wait->depth = own_stack ? preload_entry(w, caller) : 0;
     enum finder_verdict verdict = finder_begin(&w->finder, wait, now);
     tell_news(w, now, verdict == FINDER_IDLE);
     w->waits = caller->blocks;
@@ -189,7 +190,9 @@ void preload_wait_begins(struct thread_watch *w, const struct preload_caller *ca
         note_stretch(w, now);
     }
     if (w->idle && w->finder.believed != 0) {
-        rec_loop_write_latest(&w->shared.latest, wait);
+        struct finder_wait latest = *wait;
+        latest.depth = own_stack ? sp : 0;
+        rec_loop_write_latest(&w->shared.latest, &latest);
     }
     if (w->idle) {
         tell_edge(w, REC_LOOP_SLEEP, now);
@@ -239,6 +242,7 @@ void preload_watch_begin(struct thread_watch *w, const struct preload_config *co
     w->waits = w->idle = w->untold = false;
     w->waited_ns = 0;
     w->place_count = 0;
+    memset(w->entries, 0, sizeof w->entries);
 }
 
 void preload_watch_finish(struct thread_watch *w) {

@@ -85,6 +85,26 @@ bool preload_is_aside(const struct preload_config *config);
 /* Returns the threshold in ns: the length of the shortest stall. */
 uint64_t preload_threshold_ns(const struct preload_config *config);
 
+/* ---- preload_entry.c ---- */
+
+struct preload_caller;
+struct thread_watch;
+
+enum { PRELOAD_ENTRIES = 64 };
+
+/* How to find, at a place that waits, the canonical frame address of the place's function. */
+struct preload_entry {
+    uint64_t place;  /* 0: the entry is not used */
+    int32_t offset;  /* distance of the address from sp, or from the frame pointer; 0: not known */
+    bool from_frame; /* `offset` counts from the frame pointer */
+};
+
+/* Returns the stack pointer before the call of the function that waits at caller->place; if that is
+ * not known, as in code without call frame information, that before its call of the waiting
+ * function. The rule is looked up at the first wait of the place, under the dynamic linker's lock
+ * (modules_iterate_async). */
+uint64_t preload_entry(struct thread_watch *w, const struct preload_caller *caller);
+
 /* ---- preload_waits.c ---- */
 
 void preload_resolve_waits(void);
@@ -124,6 +144,7 @@ struct thread_watch {
     uint64_t places[PRELOAD_LOOPS]; /* places of loops that followed one another; the last place is
                                        the current loop's */
     unsigned place_count;
+    struct preload_entry entries[PRELOAD_ENTRIES];       /* by a hash of the place */
     struct finder_interval intervals[PRELOAD_INTERVALS]; /* buffers of tell_found */
     struct rec_event events[PRELOAD_INTERVALS + 3];
 };
@@ -192,9 +213,10 @@ void preload_watch_finish(struct thread_watch *w);
 
 /* The call of a function that waits. */
 struct preload_caller {
-    const void *place; /* return address of the call */
-    const void *frame; /* the called function's canonical frame address, which gives the depth */
-    bool blocks;       /* the timeout is not 0 */
+    const void *place;      /* return address of the call */
+    const void *frame;      /* the called function's canonical frame address: sp before the call */
+    uint64_t frame_pointer; /* the caller's */
+    bool blocks;            /* the timeout is not 0 */
 };
 
 /* Each of these functions reports that a wait of the calling thread begins; they differ in the

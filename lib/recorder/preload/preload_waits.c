@@ -19,9 +19,11 @@
 
 #define INTERPOSED __attribute__((visibility("default")))
 
-/* Makes a struct preload_caller of the call of the function in which this macro is used. */
+/* Makes a struct preload_caller of the call of the function in which this macro is used, and in
+ * which frame_pointer is the result of waits_begin. */
 #define CALLER(blocks)                                                                             \
-    (&(struct preload_caller){__builtin_return_address(0), __builtin_dwarf_cfa(), (blocks)})
+    (&(struct preload_caller){__builtin_return_address(0), __builtin_dwarf_cfa(), frame_pointer,   \
+                              (blocks)})
 
 /* The real functions. Any thread may be the first to look them up, so they are atomic, and poll is
  * stored last, so that a thread that finds it also finds the others. */
@@ -79,17 +81,20 @@ static bool waits(const struct timespec *timeout) {
     return !timeout || timeout->tv_sec != 0 || timeout->tv_nsec != 0;
 }
 
-static inline __attribute__((always_inline)) void waits_resolve_once(void) {
-    rec_wait_saves_frame_pointer();
+/* Looks up the real functions once, and returns the caller's frame pointer. It must be the first
+ * statement of its function. */
+static inline __attribute__((always_inline)) uint64_t waits_begin(void) {
+    uint64_t frame_pointer = rec_wait_saves_frame_pointer();
     if (!real.poll) {
         preload_resolve_waits();
     }
+    return frame_pointer;
 }
 
 /* ---- waits for descriptors ---- */
 
 INTERPOSED int poll(struct pollfd *fds, nfds_t n, int timeout) {
-    waits_resolve_once();
+    const uint64_t frame_pointer = waits_begin();
     if (!preload_begin_poll(CALLER(timeout != 0), fds, n)) {
         return real.poll(fds, n, timeout);
     }
@@ -100,7 +105,7 @@ INTERPOSED int poll(struct pollfd *fds, nfds_t n, int timeout) {
 
 INTERPOSED int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
                      const sigset_t *mask) {
-    waits_resolve_once();
+    const uint64_t frame_pointer = waits_begin();
     if (!preload_begin_poll(CALLER(waits(timeout)), fds, n)) {
         return real.ppoll(fds, n, timeout, mask);
     }
@@ -110,7 +115,7 @@ INTERPOSED int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeou
 }
 
 INTERPOSED int epoll_wait(int fd, struct epoll_event *events, int max, int timeout) {
-    waits_resolve_once();
+    const uint64_t frame_pointer = waits_begin();
     if (!preload_begin_epoll(CALLER(timeout != 0), fd)) {
         return real.epoll_wait(fd, events, max, timeout);
     }
@@ -121,7 +126,7 @@ INTERPOSED int epoll_wait(int fd, struct epoll_event *events, int max, int timeo
 
 INTERPOSED int epoll_pwait(int fd, struct epoll_event *events, int max, int timeout,
                            const sigset_t *mask) {
-    waits_resolve_once();
+    const uint64_t frame_pointer = waits_begin();
     if (!preload_begin_epoll(CALLER(timeout != 0), fd)) {
         return real.epoll_pwait(fd, events, max, timeout, mask);
     }
@@ -132,7 +137,7 @@ INTERPOSED int epoll_pwait(int fd, struct epoll_event *events, int max, int time
 
 INTERPOSED int epoll_pwait2(int fd, struct epoll_event *events, int max,
                             const struct timespec *timeout, const sigset_t *mask) {
-    waits_resolve_once();
+    const uint64_t frame_pointer = waits_begin();
     if (!real.epoll_pwait2) {
         errno = ENOSYS; /* libc is older than 2.35 */
         return -1;
@@ -146,7 +151,7 @@ INTERPOSED int epoll_pwait2(int fd, struct epoll_event *events, int max,
 }
 
 INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout) {
-    waits_resolve_once();
+    const uint64_t frame_pointer = waits_begin();
     bool blocking = !timeout || timeout->tv_sec != 0 || timeout->tv_usec != 0;
     if (!preload_begin_select(CALLER(blocking), n, in, out, except)) {
         return real.select(n, in, out, except, timeout);
@@ -158,7 +163,7 @@ INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *except, struct tim
 
 INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *except,
                        const struct timespec *timeout, const sigset_t *mask) {
-    waits_resolve_once();
+    const uint64_t frame_pointer = waits_begin();
     if (!preload_begin_select(CALLER(waits(timeout)), n, in, out, except)) {
         return real.pselect(n, in, out, except, timeout, mask);
     }
@@ -169,7 +174,7 @@ INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *except,
 
 int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room);
 INTERPOSED int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room) {
-    waits_resolve_once();
+    const uint64_t frame_pointer = waits_begin();
     if (!preload_begin_poll(CALLER(timeout != 0), fds, n)) {
         return real.poll_chk(fds, n, timeout, room);
     }
@@ -182,7 +187,7 @@ int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, co
                 size_t room);
 INTERPOSED int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
                            const sigset_t *mask, size_t room) {
-    waits_resolve_once();
+    const uint64_t frame_pointer = waits_begin();
     if (!preload_begin_poll(CALLER(waits(timeout)), fds, n)) {
         return real.ppoll_chk(fds, n, timeout, mask, room);
     }
@@ -194,7 +199,7 @@ INTERPOSED int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *
 /* ---- waits for conditions and signals ---- */
 
 INTERPOSED int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
-    waits_resolve_once();
+    const uint64_t frame_pointer = waits_begin();
     if (!preload_begin_condition(CALLER(true), cond)) {
         return real.cond_wait(cond, mutex);
     }
@@ -205,7 +210,7 @@ INTERPOSED int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
 
 INTERPOSED int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
                                       const struct timespec *until) {
-    waits_resolve_once();
+    const uint64_t frame_pointer = waits_begin();
     if (!preload_begin_condition(CALLER(true), cond)) {
         return real.cond_timedwait(cond, mutex, until);
     }
@@ -218,7 +223,7 @@ int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid
                            const struct timespec *until);
 INTERPOSED int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
                                       const struct timespec *until) {
-    waits_resolve_once();
+    const uint64_t frame_pointer = waits_begin();
     if (!preload_begin_condition(CALLER(true), cond)) {
         return real.cond_clockwait(cond, mutex, clock, until);
     }
@@ -228,7 +233,7 @@ INTERPOSED int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mut
 }
 
 INTERPOSED int sigwait(const sigset_t *set, int *signal) {
-    waits_resolve_once();
+    const uint64_t frame_pointer = waits_begin();
     if (!preload_begin_signals(CALLER(true))) {
         return real.sigwait(set, signal);
     }
@@ -238,7 +243,7 @@ INTERPOSED int sigwait(const sigset_t *set, int *signal) {
 }
 
 INTERPOSED int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
-    waits_resolve_once();
+    const uint64_t frame_pointer = waits_begin();
     if (!preload_begin_signals(CALLER(true))) {
         return real.sigwaitinfo(set, info);
     }
@@ -248,7 +253,7 @@ INTERPOSED int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
 }
 
 INTERPOSED int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout) {
-    waits_resolve_once();
+    const uint64_t frame_pointer = waits_begin();
     if (!preload_begin_signals(CALLER(waits(timeout)))) {
         return real.sigtimedwait(set, info, timeout);
     }
@@ -260,7 +265,7 @@ INTERPOSED int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct t
 /* ---- sleeps ---- */
 
 INTERPOSED int nanosleep(const struct timespec *time, struct timespec *left) {
-    waits_resolve_once();
+    waits_begin();
     if (!preload_begin_sleep()) {
         return real.nanosleep(time, left);
     }
@@ -271,7 +276,7 @@ INTERPOSED int nanosleep(const struct timespec *time, struct timespec *left) {
 
 INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
                                struct timespec *left) {
-    waits_resolve_once();
+    waits_begin();
     if (!preload_begin_sleep()) {
         return real.clock_nanosleep(clock, flags, time, left);
     }
@@ -281,7 +286,7 @@ INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const struct timespec
 }
 
 INTERPOSED int usleep(useconds_t us) {
-    waits_resolve_once();
+    waits_begin();
     if (!preload_begin_sleep()) {
         return real.usleep(us);
     }
@@ -291,7 +296,7 @@ INTERPOSED int usleep(useconds_t us) {
 }
 
 INTERPOSED unsigned sleep(unsigned seconds) {
-    waits_resolve_once();
+    waits_begin();
     if (!preload_begin_sleep()) {
         return real.sleep(seconds);
     }

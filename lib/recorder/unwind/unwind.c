@@ -357,6 +357,18 @@ static enum cfi_step apply_async(struct unwinder *u, const struct frame_rule *ru
     return cfi_apply_async(&u->rows[rule->value], stack, regs);
 }
 
+/* Returns the CFA of a frame by its rule; 0: the rule gives none without memory or registers that
+ * are not known. */
+static uint64_t known_cfa_async(const struct unwinder *u, const struct frame_rule *rule,
+                                const struct cfi_registers *regs) {
+    struct cfi_rule cfa = {.value = rule->value, .kind = CFI_IS_OFFSET, .reg = rule->cfa_register};
+    if (rule->kind == RULE_ROW) {
+        cfa = u->rows[rule->value].cfa;
+    }
+    bool known = rule->kind <= RULE_ROW && cfa.kind == CFI_IS_OFFSET;
+    return known && cfi_knows_async(regs, cfa.reg) ? regs->value[cfa.reg] + (uint64_t)cfa.value : 0;
+}
+
 /* Does the rule count from sp, which is not known? The CFA must then come from the frame record
  * (cfa_of_record_async). */
 static bool needs_record_async(const struct frame_rule *rule, const struct cfi_registers *regs) {
@@ -461,6 +473,7 @@ size_t unwind_walk_async(struct unwinder *u, struct cfi_registers *now, bool exa
         struct frame_rule rule = unwind_frame_rule_async(u, pc, &exact, &address);
         frames[n].pc = pc;
         frames[n].sp = now->value[CFI_SP];
+        frames[n].cfa = known_cfa_async(u, &rule, now);
         frames[n].exact = exact;
         frames[n].function = rule.back == UNKNOWN_BACK ? 0 : address - rule.back;
         n++;

@@ -36,6 +36,8 @@ struct unwind_frame {
                           happen on AArch64 */
     uint64_t function; /* address of the first byte of the function, or of the part of it that one
                           FDE covers; 0: not known */
+    uint64_t cfa;      /* the stack pointer before the call of the function (its canonical frame
+                          address), even if the function's caller cannot be found; 0: not known */
     bool exact;        /* pc is an instruction being executed, not a return address */
 };
 

@@ -16,7 +16,7 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.Json
  *  (stall-input/1). What is damaged ends in a refused block; a line that is too long is one. The same bytes give the same blocks. */
 public final class BlockReader implements BulkFormat.Reader<Block> {
     private static final int MAX_LINE = 64 << 20;
-    private static final int BLOCK = 1 << 17; // bytes of a block, unless one line is longer
+    private static final int BLOCK = 1 << 20; // bytes of a block, unless one line is longer: as much as a pipe may hold
     private static final int HEAD = 1 << 16;  // bytes that tell whether the file is one report
     private static final int KEPT = 1024;     // bytes that are kept of a line that is too long
 

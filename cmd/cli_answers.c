@@ -2,7 +2,9 @@
 #include "cli_answers.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "base/pipe_room.h"
 #include "dump/input/answer_head.h"
 #include "dump/input/dump_pipeline.h"
 #include "dump/input/stream_record.h"
@@ -10,6 +12,7 @@
 void cli_answers_begin(struct cli_answers *a) {
     if (a->on) {
         a->lines = sink_to_strbuf(&a->text);
+        pipe_widen(STDOUT_FILENO);
     }
 }
 

@@ -1,19 +1,15 @@
 /* Reads the lines of an input, each of which is answered. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/pipe_room.h"
 #include "base/pool.h"
 #include "dump/input/pipeline_private.h"
 
-enum {
-    ANSWER_READ_SIZE = 64 * 1024,
-    ANSWER_KEPT_MAX = 1024 * 1024,
-    ANSWER_PIPE_SIZE = 1024 * 1024
-};
+enum { ANSWER_READ_SIZE = 64 * 1024, ANSWER_KEPT_MAX = 1024 * 1024 };
 
 /* The state of reading an input line by line. */
 struct line_reader {
@@ -68,18 +64,6 @@ static void drop_taken(struct line_reader *r) {
     }
     r->searched -= r->start;
     r->start = 0;
-}
-
-/* Lets a pipe hold as many bytes as the system allows without privileges, so that a whole block of
- * lines is written at once and its answers are flushed at once. A refusal changes nothing but the
- * speed. */
-static void widen_pipe(int fd) {
-#ifdef __linux__
-    enum { SETPIPE_SZ = 1031 }; /* F_SETPIPE_SZ, which glibc hides behind _GNU_SOURCE */
-    (void)fcntl(fd, SETPIPE_SZ, ANSWER_PIPE_SIZE);
-#else
-    (void)fd;
-#endif
 }
 
 /* Appends more of the input to the text. ST_NONE: it has ended. */
@@ -153,7 +137,7 @@ void dump_pipeline_answer(struct dump_pipeline *d, int fd, const char *name) {
     struct line_reader r = {.d = d, .fd = fd, .name = name};
     struct err e = {0};
     enum st st = ST_OK;
-    widen_pipe(fd);
+    pipe_widen(fd); /* a block of lines is written at once, and its answers are flushed at once */
     while (st == ST_OK && !(d->ops->unwanted && d->ops->unwanted(d->ctx))) {
         st = read_on(&r, &e);
         put_answered_lines(&r);

@@ -43,24 +43,30 @@ public final class StallJob {
             : DataStreamUtils.reinterpretAsKeyedStream(lines, Block::key, Types.STRING);
         SingleOutputStreamOperator<Dump> firsts = keyed.transform("filters", Dump.TYPE, new FilterOperator(filters, Duration.ofDays(options.getLong("dedup", 7)))).uid("filters");
         DataStream<Block> dead = lines.getSideOutput(FilterOperator.DEAD).union(firsts.getSideOutput(FilterOperator.DEAD));
-        DataStream<Dump> dumps = firsts;
+        // Those that are not held stay where they are answered: an exchange would copy each of them three times.
+        DataStream<Dump> now = millis("hold", 0) > 0 ? firsts.filter(dump -> !dump.has(IMAGE)).name("with symbols") : firsts, dumps = now;
+        annotated(now, "annotated");
         DataStream<Tuple2<String, byte[]>> partials = firsts.getSideOutput(FilterOperator.PARTIALS);
         if (millis("hold", 0) > 0) {
             SingleOutputStreamOperator<Dump> released = nameless(firsts).keyBy(Hold::key, Types.STRING)
                 .process(new Hold(filters, millis("hold", 0), millis("retry", 30))).returns(Dump.TYPE).uid("hold").name("held for symbols");
             dead = dead.union(released.getSideOutput(FilterOperator.DEAD));
-            dumps = firsts.filter(dump -> !dump.has(IMAGE)).name("with symbols").union(released);
+            annotated(released, "annotated-released");
+            dumps = now.union(released);
             if (filters.counts) partials = partials.union(released.transform("partials", PartialOperator.TYPE, new PartialOperator(filters, options.get("partials", "hour").equals("day"))).uid("partials"));
         }
         dead.map(Block::deadLetter).returns(Types.STRING).name("dead letters").sinkTo(Outputs.lines(out + "/dead")).uid("dead").name("dead letters: files");
         if (filters.counts)
             partials.sinkTo(Outputs.<Tuple2<String, byte[]>>gzipLines(out + "/partials", (p, out) -> out.write(p.f1), p -> p.f0)).uid("partial-files").name("partials: files");
-        if (options.getBoolean("annotated", true))
-            dumps.sinkTo(Outputs.<Dump>gzipLines(out + "/annotated", Dump::writeTo, StallJob::folder)).uid("annotated").name("annotated dumps: files");
         if (options.has("rows")) {
             rows(dumps.filter(dump -> dump.has(BUCKET)).map(Row::of).returns(Row.TYPE).name("row of a dump"), "rows");
             rows(nameless(firsts).map(Row::ofNameless).returns(Row.TYPE).union(dead.map(Row::ofDead).returns(Row.TYPE)), "problems");
         }
+    }
+
+    private void annotated(DataStream<Dump> dumps, String uid) {
+        if (filters.annotated)
+            dumps.sinkTo(Outputs.<Dump>gzipLines(out + "/annotated", Dump::writeTo, StallJob::folder)).uid(uid).name("annotated dumps: files");
     }
 
     private static String folder(Dump dump) {

@@ -129,6 +129,22 @@ static bool is_inside_loop_wait(const struct keyer *k, const struct judged_stack
     return false;
 }
 
+/* Is this one of the frames of runtime code inside of a system call in which a loop waits: a stub
+ * of the call, as glibc's __syscall_cancel is inside of ppoll? */
+static bool is_inside_kernel_wait(const struct keyer *k, const struct judged_stack *s, size_t i) {
+    for (; i < s->cut; i++) {
+        const struct frame_info *info = scan_at(k, s, i);
+        if (is_kernel_wait(info)) {
+            return true;
+        }
+        if (info->callout || info->memory || info->place != PLACE_SKIP ||
+            info->cause != CAUSE_NONE || info->framework[0]) {
+            return false;
+        }
+    }
+    return false;
+}
+
 bool scan_is_idle(const struct keyer *k, const struct judged_stack *s) {
     bool waits = false;
     if (s->cut >= s->count || !is_loop(scan_at(k, s, s->cut))) {
@@ -138,7 +154,7 @@ bool scan_is_idle(const struct keyer *k, const struct judged_stack *s) {
         const struct frame_info *info = scan_at(k, s, i);
         bool wait = is_kernel_wait(info) || is_loop_wait(info);
         bool work = k->came_late && is_loop_work(info, i);
-        work = work || is_inside_loop_wait(k, s, i);
+        work = work || is_inside_loop_wait(k, s, i) || is_inside_kernel_wait(k, s, i);
         if (!wait && !work && (info->callout || !is_no_evidence(info))) {
             return false;
         }

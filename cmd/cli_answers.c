@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/pipe_room.h"
+#include "dump/input/pipe_room.h"
 #include "dump/input/answer_head.h"
 #include "dump/input/dump_pipeline.h"
 #include "dump/input/stream_record.h"

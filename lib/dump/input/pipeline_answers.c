@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/pipe_room.h"
+#include "dump/input/pipe_room.h"
 #include "base/pool.h"
 #include "dump/input/pipeline_private.h"
 

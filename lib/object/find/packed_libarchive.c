@@ -233,8 +233,8 @@ static enum st packed_read_all(struct unpacking *u, struct err *e) {
     return ST_OK;
 }
 
-/* The formats that libarchive is told to read: archives (tar, zip), raw, or both. Raw: a packed file
- * is taken for one member, whatever it holds. */
+/* The formats that libarchive is told to read: archives (tar, zip), raw, or both. Raw: a packed
+ * file is taken for one member, whatever it holds. */
 enum formats { SET_UP_ARCHIVES, SET_UP_RAW, SET_UP_BOTH };
 
 static bool set_up(const struct libarchive_calls *lib, struct archive *a, enum formats formats) {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "linux/proc_linux.h"
+#include "unwind/cfi.h"
 
 /* A lock that is held during a fork, and whenever the recorder takes the dynamic linker's lock, so
  * that no fork happens meanwhile. It is global to the process, as the dynamic linker's lock is, and
@@ -94,6 +95,27 @@ static int module_search_async(struct dl_phdr_info *info, size_t size, void *arg
 bool modules_find_async(uint64_t pc, unwind_visit_fn *visit, void *arg) {
     struct module_search s = {pc, visit, arg};
     return modules_iterate_async(module_search_async, &s) != 0;
+}
+
+struct entry_search {
+    uint64_t call;
+    struct modules_entry found;
+};
+
+static void read_entry_async(void *arg, const struct cfi_module *module) {
+    struct entry_search *s = arg;
+    struct cfi_row row;
+    if (cfi_find_row_async(module, s->call, &row) == CFI_OK && row.cfa.kind == CFI_IS_OFFSET &&
+        row.cfa.value == (int32_t)row.cfa.value &&
+        (row.cfa.reg == CFI_SP || row.cfa.reg == CFI_FP)) {
+        s->found = (struct modules_entry){(int32_t)row.cfa.value, row.cfa.reg == CFI_FP};
+    }
+}
+
+struct modules_entry modules_entry_async(uint64_t pc) {
+    struct entry_search s = {.call = pc - 1};
+    modules_find_async(s.call, read_entry_async, &s);
+    return s.found;
 }
 
 static bool module_find_async(void *arg, uint64_t pc, unwind_visit_fn *visit, void *visit_arg) {

@@ -18,6 +18,16 @@ int modules_iterate_async(int (*visit)(struct dl_phdr_info *, size_t, void *), v
  * during the call. False: no module holds `pc`. */
 bool modules_find_async(uint64_t pc, unwind_visit_fn *visit, void *arg);
 
+/* How to find, in the function that holds a call, its canonical frame address: the stack pointer
+ * before the call of that function. */
+struct modules_entry {
+    int32_t offset;  /* distance of the address from sp, or from the frame pointer; 0: not known */
+    bool from_frame; /* `offset` counts from the frame pointer */
+};
+/* Returns the rule for the call that returns to `pc`, from the call frame information of its
+ * module; offset 0: there is none, or another kind of rule. */
+struct modules_entry modules_entry_async(uint64_t pc);
+
 /* Returns a number that rises whenever a module comes or goes. */
 uint64_t modules_generation_async(void);
 

@@ -12,6 +12,7 @@
 
 #include "core/event.h"
 #include "loop/loop_finder.h"
+#include "linux/modules_linux.h"
 #include "monitor.h"
 #include "preload/preload.h"
 #include "stallrec.h"
@@ -92,11 +93,10 @@ struct thread_watch;
 
 enum { PRELOAD_ENTRIES = 64 };
 
-/* How to find, at a place that waits, the canonical frame address of the place's function. */
+/* The rule of a place that waits. */
 struct preload_entry {
-    uint64_t place;  /* 0: the entry is not used */
-    int32_t offset;  /* distance of the address from sp, or from the frame pointer; 0: not known */
-    bool from_frame; /* `offset` counts from the frame pointer */
+    uint64_t place; /* 0: the entry is not used */
+    struct modules_entry rule;
 };
 
 /* Returns the stack pointer before the call of the function that waits at caller->place; if that is

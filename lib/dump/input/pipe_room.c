@@ -1,5 +1,5 @@
 /* Implements pipe_room.h. */
-#include "base/pipe_room.h"
+#include "dump/input/pipe_room.h"
 
 #include <fcntl.h>
 

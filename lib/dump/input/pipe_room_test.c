@@ -1,5 +1,5 @@
 /* Tests pipe_room.c. */
-#include "base/pipe_room.h"
+#include "dump/input/pipe_room.h"
 
 #include <fcntl.h>
 #include <stdarg.h>

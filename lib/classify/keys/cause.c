@@ -100,6 +100,10 @@ int64_t judged_cpu(const struct dump *d, const struct dump_thread *main) {
     return thread < 0 || (process >= 0 && process < thread) ? process : thread;
 }
 
+bool judged_knows_no_thread(const struct dump *d, const struct dump_thread *main) {
+    return thread_cpu(d, main) < 0;
+}
+
 int64_t judged_own_cpu(const struct dump *d, const struct dump_thread *main) {
     int64_t thread = thread_cpu(d, main), cpu = judged_cpu(d, main);
     return thread >= 0 || cpu < CPU_WAITS ? cpu : -1;

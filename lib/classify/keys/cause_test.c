@@ -15,6 +15,8 @@
 static const char rule_text[] = "skip mutex_lock cause lock 90% because \"waits for a lock\"\n"
                                 "skip fsync cause disk 80% because \"waits for files\"\n"
                                 "skip read cause io 30% because \"reads or writes\"\n"
+                                "runtime ioctl in libsys.so\n"
+                                "skip ioctl cause ipc 60% because \"asks a device\"\n"
                                 "skip await cause idle\n"
                                 "cut  loop cause idle\n"
                                 "cut  main\n";
@@ -222,8 +224,20 @@ static void the_time_of_the_thread_counts_where_it_is_known(void **state) {
     expect(&b, CAUSE_COMPUTE, 600,
            "nothing waits, and the process used 190% of a processor in sort");
     teardown(&b);
-    /* A process that uses more than one processor has several busy threads, which is no evidence
-     * against a wait of the main thread. */
+    /* The time of the whole process is no evidence against a wait that the innermost frame of the
+     * main thread shows, because another thread may have used it; it is against that of a frame
+     * that may do more than wait. */
+    setup(&b);
+    main = THREAD(&b, 1, "ui", "!ioctl", "sort", "main");
+    const int64_t shares[] = {600, 1000, 1001};
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        b.f.d.stall.cpu_permille = shares[i];
+        expect(&b, CAUSE_IPC, 600, "asks a device (ioctl)");
+    }
+    b.f.d.stall.cpu_permille = 1000;
+    main->cpu_ms = 1000; /* the thread itself worked */
+    expect(&b, CAUSE_COMPUTE, 900, "on a processor for 100% of the stall in sort");
+    teardown(&b);
     setup(&b);
     THREAD(&b, 1, "ui", "!read", "sort", "main");
     b.f.d.stall.cpu_permille = 1000;

@@ -215,6 +215,7 @@ static enum st keyer_begin(struct keyer *k, const struct dump *d, struct err *e)
     }
     const struct dump_thread *main = dump_main_thread(d);
     k->cpu_permille = judged_cpu(d, main);
+    k->cpu_of_process = judged_knows_no_thread(d, main);
     k->ran_permille = judged_own_cpu(d, main);
     bool begun = frame_table_begin(&k->table, d) && find_subject(k, d);
     k->sampled = d->sample_count > 0 || k->about_threads;

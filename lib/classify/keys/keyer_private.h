@@ -59,6 +59,7 @@ struct keyer {
      * about_threads, the thread of the stack that was judged last; perhaps only an upper bound,
      * from the whole process; -1 = unknown. */
     int64_t cpu_permille;
+    bool cpu_of_process; /* cpu_permille is the whole process's, not the thread's */
     /* Share of the stall, in permille, for which the main thread was on a processor; the result of
      * judged_own_cpu. -1 = unknown. */
     int64_t ran_permille;
@@ -92,6 +93,8 @@ static inline bool judged_is(const char *s, const char *what) {
  * unknown, or only the share of the process is known and is above one processor. The thread's time
  * counts from the stall's start. */
 int64_t judged_cpu(const struct dump *d, const struct dump_thread *main);
+/* Is the share of the stall for which the main thread was on a processor unknown? */
+bool judged_knows_no_thread(const struct dump *d, const struct dump_thread *main);
 /* Returns the share of the stall, in permille, for which the main thread alone was on a processor.
  * If the share of the whole process is smaller, it is returned instead. If only the share of the
  * process is known, it is returned if it is below CPU_WAITS, so that the thread must have waited;

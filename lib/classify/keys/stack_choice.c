@@ -209,6 +209,7 @@ static enum st judge_votes(struct keyer *k, const struct dump *d, struct err *e)
         worker = k->about_threads && !worker ? main : worker;
         if (worker) {
             k->cpu_permille = worker_cpu(d, worker);
+            k->cpu_of_process = false;
         }
         if (judge_vote(k, d, vote, s, e) != ST_OK) {
             return ST_ERR;

@@ -218,6 +218,29 @@ static bool may_wait(const struct keyer *k, const struct judged_stack *s) {
            k->cpu_permille < CPU_HARDLY;
 }
 
+/* Is the innermost frame a call that waits, or a stub of one? */
+static bool waits_innermost(const struct keyer *k, const struct judged_stack *s) {
+    for (size_t i = 0; i < s->count; i++) {
+        const struct frame_info *info = scan_at(k, s, i);
+        if (info->framework[0] || info->callout || info->memory) {
+            return false;
+        }
+        if (info->cause != CAUSE_NONE) {
+            return scan_claims_wait(info) || info->cause == CAUSE_DISK;
+        }
+        if (info->place != PLACE_SKIP) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Did the thread work, by its processor time? That of the whole process tells nothing about a
+ * thread whose innermost frame waits, because another thread may have used it. */
+static bool surely_worked(const struct keyer *k, const struct judged_stack *s) {
+    return k->cpu_permille >= CPU_COMPUTES && !(k->cpu_of_process && waits_innermost(k, s));
+}
+
 /* Do known facts contradict the cause of the frame? A thread that computes or draws runs, and a
  * thread that waits does not; CAUSE_COMPUTE is refuted, too, if the processor time is unknown. A
  * frame outside of a callout is no evidence of a wait, or of drawing, inside of the callout. told:
@@ -226,13 +249,13 @@ static bool is_refuted(const struct keyer *k, const struct judged_stack *s,
                        const struct frame_info *info, const struct frame_info *told,
                        bool called_out) {
     if (scan_claims_wait(info)) {
-        return called_out || k->cpu_permille >= CPU_COMPUTES;
+        return called_out || surely_worked(k, s);
     }
     if (info->cause == CAUSE_RENDER) {
         return called_out || (!info->waits && (surely_waited(k, told) || may_wait(k, s)));
     }
     if (info->cause == CAUSE_DISK) {
-        return k->cpu_permille >= CPU_COMPUTES;
+        return surely_worked(k, s);
     }
     return info->cause == CAUSE_COMPUTE && k->cpu_permille < CPU_COMPUTES;
 }

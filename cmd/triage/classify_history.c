@@ -476,6 +476,13 @@ static enum st tell_back(void *ctx, const struct bucket_summary *b, struct err *
         cli_say(list->tool->name, "back again in %s, marked as fixed in %s%s: %s %s", note.back_in,
                 note.fixed_in, ignored, id, b->title);
     }
+    if (!marked && *note.back_alone) {
+        cli_say(
+            list->tool->name,
+            "perhaps back again in %s, marked as fixed in %s: does not count, as the history has "
+            "no other dump of that version: %s %s",
+            note.back_alone, note.fixed_in, id, b->title);
+    }
     if (counted) {
         cli_say(list->tool->name, "back again in %s, by the counts gone since %s%s: %s %s",
                 gone->returned_in, gone->gone_in, ignored, id, b->title);

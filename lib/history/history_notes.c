@@ -30,7 +30,9 @@ struct note_texts {
     int32_t first_day, last_day; /* HISTORY_NO_DAY = not known */
     struct strbuf first, last;   /* first and last version */
     struct strbuf marks[HISTORY_MARKS];
-    struct strbuf back; /* lowest version, from the one in fixed-in on, that has the bucket */
+    /* Lowest versions, from the one in fixed-in on, that have the bucket: among those of which the
+     * history has other dumps, and among those of which it has one dump. */
+    struct strbuf back, back_alone;
     bool seen;
 };
 
@@ -41,7 +43,7 @@ static void keep_text(struct strbuf *b, const char *text) {
 
 /* Did memory run out for one of the texts? */
 static bool note_texts_failed(const struct note_texts *t) {
-    bool failed = t->first.failed || t->last.failed || t->back.failed;
+    bool failed = t->first.failed || t->last.failed || t->back.failed || t->back_alone.failed;
     for (size_t i = 0; i < HISTORY_MARKS; i++) {
         failed = failed || t->marks[i].failed;
     }
@@ -67,6 +69,27 @@ static enum st note_marks(struct history *h, uint64_t id, struct note_texts *t, 
         }
     }
     return st == ST_NONE ? ST_OK : ST_ERR;
+}
+
+/* Keeps a version, from the one in fixed-in on, that has the bucket, if it is the lowest one. One
+ * dump may say any version; that another dump has it, too, makes it known. */
+static enum st note_back(struct history *h, const char *version, struct note_texts *t,
+                         struct err *e) {
+    struct sql_statement *s = history_statement(h, HISTORY_VERSION_DUMPS, e);
+    if (!s) {
+        return ST_ERR;
+    }
+    sql_bind_text(s, 1, version);
+    enum st st = sql_next(s, e);
+    if (st != ST_OK) {
+        return st == ST_NONE ? ST_OK : ST_ERR;
+    }
+    struct strbuf *lowest = sql_number(s, 0) > 1 ? &t->back : &t->back_alone;
+    sql_reset(s);
+    if (!lowest->len || version_compare(version, strbuf_cstr(lowest)) < 0) {
+        keep_text(lowest, version);
+    }
+    return ST_OK;
 }
 
 static enum st note_cells(struct history *h, uint64_t id, struct note_texts *t, struct err *e) {
@@ -99,8 +122,8 @@ static enum st note_cells(struct history *h, uint64_t id, struct note_texts *t, 
             keep_text(&t->last, version);
         }
         if (*version && *fixed && version_compare(version, fixed) >= 0 &&
-            (!t->back.len || version_compare(version, strbuf_cstr(&t->back)) < 0)) {
-            keep_text(&t->back, version);
+            note_back(h, version, t, e) != ST_OK) {
+            return ST_ERR;
         }
         versions = versions || *version;
         t->seen = true;
@@ -111,7 +134,7 @@ static enum st note_cells(struct history *h, uint64_t id, struct note_texts *t, 
 /* Moves the texts into one buffer, and points the note's members to them. */
 static enum st note_settle(struct history_note *n, struct note_texts *t, struct err *e) {
     char first[HISTORY_DAY_SIZE], last[HISTORY_DAY_SIZE];
-    enum { FIXED_TEXTS = 5, TEXTS = HISTORY_MARKS + FIXED_TEXTS };
+    enum { FIXED_TEXTS = 6, TEXTS = HISTORY_MARKS + FIXED_TEXTS };
     struct {
         const char *text;
         const char **to;
@@ -119,7 +142,8 @@ static enum st note_settle(struct history_note *n, struct note_texts *t, struct 
                      {history_day_text(t->last_day, last), &n->said.last_day},
                      {strbuf_cstr(&t->first), &n->said.first_version},
                      {strbuf_cstr(&t->last), &n->said.last_version},
-                     {strbuf_cstr(&t->back), &n->said.back_in}};
+                     {strbuf_cstr(&t->back), &n->said.back_in},
+                     {strbuf_cstr(&t->back_alone), &n->said.back_alone}};
     size_t at[TEXTS];
     for (size_t i = 0; i < HISTORY_MARKS; i++) {
         rows[FIXED_TEXTS + i].text = strbuf_cstr(&t->marks[i]);
@@ -153,6 +177,7 @@ enum st history_note_of(struct history *h, const char *id, struct history_note *
     strbuf_release(&t.first);
     strbuf_release(&t.last);
     strbuf_release(&t.back);
+    strbuf_release(&t.back_alone);
     for (size_t i = 0; i < HISTORY_MARKS; i++) {
         strbuf_release(&t.marks[i]);
     }

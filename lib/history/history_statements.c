@@ -22,6 +22,8 @@ struct sql_statement *history_statement(struct history *h, enum history_statemen
             "SELECT c.day, c.version FROM bucket_day d JOIN cell c ON c.id = d.cell"
             " WHERE d.bucket = ?1 OR d.bucket IN"
             " (SELECT id FROM alias WHERE bucket = ?1 AND " HISTORY_ALIAS_IS_FREE ")",
+        [HISTORY_VERSION_DUMPS] = "SELECT ifnull(sum(p.dumps), 0) FROM cell c"
+                                  " JOIN part p ON p.cell = c.id WHERE c.version = ?1",
         [HISTORY_NOTE_MARKS] =
             "SELECT name, value FROM mark WHERE bucket = ?1 OR bucket IN"
             " (SELECT id FROM alias WHERE bucket = ?1 AND " HISTORY_ALIAS_IS_FREE ")"

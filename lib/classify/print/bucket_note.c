@@ -19,7 +19,9 @@ static void add_clause(struct strbuf *b, const char *before, const char *word, c
 }
 
 void bucket_note_add(struct strbuf *b, const struct bucket_note *n) {
+    bool alone = is_said(n->back_alone) && !is_said(n->back_in);
     add_clause(b, "", "back again in ", n->back_in);
+    add_clause(b, "", "perhaps back again, by the only dump of ", alone ? n->back_alone : NULL);
     add_clause(b, ", ", "marked as fixed in ", n->fixed_in);
     bool returned = is_said(n->returned_in);
     bool told = returned && is_said(n->back_in) && strcmp(n->back_in, n->returned_in) == 0;
@@ -42,12 +44,19 @@ void bucket_note_add(struct strbuf *b, const struct bucket_note *n) {
 void bucket_note_json(struct jsonw *w, const struct bucket_note *n) {
     const struct {
         const char *name, *text;
-    } rows[] = {{"first_day", n->first_day}, {"first_version", n->first_version},
-                {"last_day", n->last_day},   {"last_version", n->last_version},
-                {"gone_in", n->gone_in},     {"returned_in", n->returned_in},
-                {"fixed_in", n->fixed_in},   {"back_in", n->back_in},
-                {"owner", n->owner},         {"note", n->note},
-                {"link", n->link},           {"ignore", n->ignore}};
+    } rows[] = {{"first_day", n->first_day},
+                {"first_version", n->first_version},
+                {"last_day", n->last_day},
+                {"last_version", n->last_version},
+                {"gone_in", n->gone_in},
+                {"returned_in", n->returned_in},
+                {"fixed_in", n->fixed_in},
+                {"back_in", n->back_in},
+                {"back_alone", n->back_alone},
+                {"owner", n->owner},
+                {"note", n->note},
+                {"link", n->link},
+                {"ignore", n->ignore}};
     jsonw_member_object(w, "history");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (is_said(rows[i].text)) {

@@ -133,41 +133,9 @@ static void cut_frame_members(struct jsonw *w, const struct frame_cut *f) {
     }
 }
 
-/* Writes the member "image" of a sample's frame: the image of the stack's frame that has this
- * place, counted from the outermost one, or, if none is in this image, the image itself. */
-static void cut_image_reference(const struct stack_cut *c, struct jsonw *w, int32_t image) {
-    const struct dump_stack *stack = c->key->stack;
-    for (size_t i = 0; i < stack->frame_count; i++) {
-        if (frame_cut_of(c, stack, stack->frame_count - 1 - i).image == image) {
-            jsonw_member_u64(w, "image", i);
-            return;
-        }
-    }
-    cut_image_member(c, w, image);
-}
-
-/* Writes the frames of a sample that are kept further in than its outer `own` + 1 ones, the
- * outermost of them first. The image of a frame is told if it is not `image`, that of the frame
- * before. */
-static void cut_inner(const struct stack_cut *c, struct jsonw *w, const struct key_other *o,
-                      int32_t image) {
-    jsonw_member_array(w, "inner");
-    for (size_t i = o->own + 1; i < o->kept; i++) {
-        struct frame_cut f = frame_cut_of(c, o->stack, o->stack->frame_count - 1 - i);
-        jsonw_begin_object(w);
-        if (f.image != image) {
-            cut_image_reference(c, w, f.image);
-            image = f.image;
-        }
-        cut_frame_members(w, &f);
-        jsonw_end_object(w);
-    }
-    jsonw_end_array(w);
-}
-
 /* Writes what is known of a sample besides the stack: how many outer frames it has in common with
- * the stack, the sample's next frame further in, and those further in than that which are kept. The
- * image of the next frame is told if it is not that of the stack's next frame. */
+ * the stack, and the sample's next frame further in. The image of this frame is told if it is not
+ * that of the stack's next frame. */
 static void cut_other(const struct stack_cut *c, struct jsonw *w, const struct key_other *o) {
     const struct dump_stack *stack = c->key->stack;
     int32_t image = IMAGE_UNSET;
@@ -184,9 +152,6 @@ static void cut_other(const struct stack_cut *c, struct jsonw *w, const struct k
         jsonw_member_object(w, "frame");
         cut_frame_members(w, &f);
         jsonw_end_object(w);
-        if (o->own + 1 < o->kept) {
-            cut_inner(c, w, o, f.image);
-        }
     }
     jsonw_end_object(w);
 }

@@ -7,6 +7,8 @@
 #include "classify/keys/exemplar.h"
 #include "dump/document.h"
 
+static const size_t NO_FRAME = SIZE_MAX;
+
 enum { FIRST_LOAD = 1 << 16, LOAD_STEP = 1 << 12, NEAR_PASSES = 64 };
 
 /* A frame, and an address at which the process might have had it. */
@@ -26,10 +28,9 @@ struct joined_image {
     bool lines;            /* a frame has a line, so there was debug information */
 };
 
-/* A sample besides the stack: the stack's `shared` outer frames, and `count` frames further in. */
+/* A sample besides the stack: the stack's `shared` outer frames, and one more further in. */
 struct joined_other {
-    size_t shared, frame,
-        count; /* frame: index in joining.frames of the outermost one further in */
+    size_t shared, frame; /* frame: index in joining.frames; NO_FRAME = there is none */
 };
 
 struct joining {
@@ -180,15 +181,16 @@ static enum st join_images(struct joining *j, struct err *e) {
     return ST_OK;
 }
 
-/* Writes the frames of a sample: those that it has further in, then the stack's outer ones. */
-static void exemplar_join_stack(struct joining *j, const struct joined_other *o, bool located) {
+/* Writes the frames of a stack: first frame `inner`, unless that is NO_FRAME, then those of the
+ * stack from `from` on. */
+static void exemplar_join_stack(struct joining *j, size_t inner, size_t from, bool located) {
     static const char *const names[] = {"frames", "exact", "locations"};
     struct jsonw *w = &j->w;
-    size_t from = j->own - o->shared;
+    bool first = inner != NO_FRAME;
     for (int what = 0; what < (located ? 3 : 2); what++) {
         jsonw_member_array(w, names[what]);
-        for (size_t k = 0; k < o->count + o->shared; k++) {
-            size_t at = k < o->count ? o->frame + o->count - 1 - k : from + k - o->count;
+        for (size_t k = 0; k < first + j->own - from; k++) {
+            size_t at = first && k == 0 ? inner : from + k - first;
             const struct joined_frame *f = &j->frames.data[at];
             if (what == 0) {
                 jsonw_u64(w, f->address);
@@ -209,7 +211,7 @@ static enum st join_thread(struct joining *j, bool located, struct err *e) {
     if (join_members(j, json_object_get(j->pieces.data[0], "thread"), e) != ST_OK) {
         return ST_ERR;
     }
-    exemplar_join_stack(j, &(struct joined_other){.shared = j->own}, located);
+    exemplar_join_stack(j, NO_FRAME, 0, located);
     jsonw_end_object(w);
     jsonw_end_array(w);
     return ST_OK;
@@ -226,8 +228,11 @@ static void join_samples(struct joining *j, bool located) {
     for (size_t i = 0; i <= j->other_count; i++) {
         jsonw_begin_object(w);
         jsonw_member_u64(w, "count", 0);
-        const struct joined_other whole = {.shared = j->own};
-        exemplar_join_stack(j, i < j->other_count ? &j->others[i] : &whole, located);
+        if (i < j->other_count) {
+            exemplar_join_stack(j, j->others[i].frame, j->own - j->others[i].shared, located);
+        } else {
+            exemplar_join_stack(j, NO_FRAME, 0, located);
+        }
         jsonw_end_object(w);
     }
     jsonw_end_array(w);
@@ -357,31 +362,17 @@ static enum st join_read(struct joining *j, const char *text, struct err *e) {
     return image ? join_image(j, image, e) : join_frame(j, piece, e);
 }
 
-/* Sets j->image to that of an inner frame of a sample: the image itself, or that of the stack's
- * frame with this place, counted from the outermost one. */
-static enum st join_inner_image(struct joining *j, json_t *image, struct err *e) {
-    if (!json_is_integer(image)) {
-        return join_image(j, image, e);
-    }
-    if (json_integer_value(image) < 0 || (uint64_t)json_integer_value(image) >= j->own) {
-        return join_wrong(e);
-    }
-    j->image = j->frames.data[j->own - 1 - (size_t)json_integer_value(image)].image;
-    return ST_OK;
-}
-
 /* Reads a sample besides the stack, whose frames are known. */
 static enum st join_other(struct joining *j, json_t *piece, struct err *e) {
     json_t *shared = json_object_get(piece, "shared"), *image = json_object_get(piece, "image");
-    json_t *frame = json_object_get(piece, "frame"), *inner = json_object_get(piece, "inner");
+    json_t *frame = json_object_get(piece, "frame");
     struct joined_other *o = &j->others[j->other_count];
     if (!json_is_integer(shared) || json_integer_value(shared) < 0 ||
         (uint64_t)json_integer_value(shared) > j->own) {
         return join_wrong(e);
     }
     o->shared = (size_t)json_integer_value(shared);
-    o->frame = j->frames.len;
-    o->count = frame ? 1 + json_array_size(inner) : 0;
+    o->frame = frame ? j->frames.len : NO_FRAME;
     j->image = o->shared < j->own ? j->frames.data[j->own - 1 - o->shared].image : -1;
     j->other_count++;
     if (image && join_image(j, image, e) != ST_OK) {
@@ -390,17 +381,7 @@ static enum st join_other(struct joining *j, json_t *piece, struct err *e) {
     if (!frame) {
         return ST_OK;
     }
-    if (!j->own || json_array_size(inner) > KEY_INNER_MAX) {
-        return join_wrong(e);
-    }
-    enum st st = join_frame(j, frame, e);
-    for (size_t i = 0; st == ST_OK && i < json_array_size(inner); i++) {
-        json_t *next = json_array_get(inner, i);
-        image = json_object_get(next, "image");
-        st = image ? join_inner_image(j, image, e) : ST_OK;
-        st = st == ST_OK ? join_frame(j, next, e) : st;
-    }
-    return st;
+    return j->own ? join_frame(j, frame, e) : join_wrong(e);
 }
 
 static enum st join_others(struct joining *j, struct err *e) {

@@ -19,7 +19,6 @@ enum {
     KEY_FUNCTION_MAX = 512, /* maximum bytes of a function in a key; a longer one ends in "…" and a
                                hash of the whole */
     KEY_OTHERS_MAX = 3,     /* maximum number of samples that a key keeps beside its stack */
-    KEY_INNER_MAX = 64,     /* maximum number of inner frames that are kept of such a sample */
     KEY_WANTED_MAX = 8,     /* maximum number of relevant frames of a level */
     KEY_REASON_SIZE = 320,  /* bytes of a cause's reason with its NUL; a longer one ends in "…" */
     KEY_ID_SIZE = 13        /* 12 hex digits and a NUL */
@@ -126,9 +125,6 @@ struct key_other {
      * functions, both stacks share; shared: of the classified stack, own: of `stack`. Between
      * shared functions of the app, other frames of the two may differ. */
     size_t shared, own;
-    /* With others_whole: number of outermost frames of `stack` that are kept, up to KEY_INNER_MAX
-     * more than `own`; frames that the innermost frame of the app did not call itself are not. */
-    size_t kept;
 };
 
 struct stall_key {
@@ -142,12 +138,10 @@ struct stall_key {
     bool unresolved;
     const struct dump_stack *stack; /* the classified stack, borrowed from the dump; NULL with
                                        KEY_NO_STACK */
-    /* The samples that show which of the stack's frames the samples of a busy thread share. */
+    /* The samples that show which of the stack's frames the samples of a busy thread share; none if
+     * the key is that of the stack alone. */
     struct key_other others[KEY_OTHERS_MAX];
-    size_t other_count; /* 0 = the samples share no frames, or the key is not asked for them */
-    /* The next frame of the app, further in than the shared ones, has no name. The key is that of
-     * the stack alone; once names are known, the others' inner frames may turn out to be shared. */
-    bool others_whole;
+    size_t other_count;
     uint64_t samples, hits; /* number of sampled stacks, and of those with this key of level 1 */
     int64_t truth;          /* hits / samples, in permille; -1 without samples */
     enum rule_cause cause;  /* CAUSE_UNKNOWN, never CAUSE_NONE, if no evidence gives a cause */

@@ -172,10 +172,9 @@ static inline const struct judged_frame *judged_at(const struct keyer *k,
  * one. */
 void choose_again(struct keyer *k, struct judged_stack *chosen);
 /* Sets *whole to the number of the stack's outermost frames that, with the functions inlined there,
- * are in its outermost *functions judged frames, and *functions to the number of judged frames that
- * they have. False: out of memory. */
+ * are in its outermost `functions` judged frames. False: out of memory. */
 bool whole_frames(struct keyer *k, const struct dump *d, const struct dump_stack *s,
-                  size_t *functions, size_t *whole) BASE_MUST_USE;
+                  size_t functions, size_t *whole) BASE_MUST_USE;
 
 /* shared_frames.c. In a stall whose thread ran, and of whose samples at least half have one
  * outermost function of the app: chooses among these samples, and, if they have several keys, makes

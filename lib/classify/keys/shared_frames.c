@@ -158,89 +158,37 @@ static bool votes_otherwise(const struct judged_stack *s, const struct judged_st
            (s->ballot != chosen->ballot || s->votes == 0);
 }
 
-/* Is this stack a kept one, or does it share more than its n outer frames with one? */
+/* Does this stack share more than its n outer frames with a kept stack? */
 static bool other_is_kept(const struct keyer *k, const struct judged_stack *s,
                           const struct judged_stack *const *kept, size_t count, size_t n) {
     for (size_t i = 0; i < count; i++) {
-        if (kept[i] == s || outer_shared(k, s, kept[i]) > n) {
+        if (outer_shared(k, s, kept[i]) > n) {
             return true;
         }
     }
     return false;
 }
 
-/* Returns the number of outer frames of a stack up to and with the frame that its innermost frame
- * of the app called, or that frame itself if it called none. */
-static size_t outer_called(const struct keyer *k, const struct judged_stack *s) {
-    size_t i = 0;
-    while (i < s->count && !judged_at(k, s, i)->info->in_app) {
-        i++;
-    }
-    return s->count - i + (i > 0 && i < s->count);
-}
-
-/* Adds a sample, of which the outer `own` frames are shared, to out->others. ST_ERR: out of
- * memory. */
-static enum st note_other(struct keyer *k, const struct dump *d, const struct judged_stack *chosen,
-                          const struct judged_stack *s, struct stall_key *out, struct err *e) {
-    struct key_other *other = &out->others[out->other_count];
-    size_t shared, own, called = out->others_whole ? outer_called(k, s) : 0;
-    same_outer(k, chosen, s, &shared, &own);
-    size_t whole = shared;
-    other->stack = s->stack;
-    if (!whole_frames(k, d, chosen->stack, &whole, &other->shared)) {
-        return err_nomem(e);
-    }
-    /* Functions inlined in a frame that is not shared as a whole are left to the other frames. */
-    own -= shared - whole < own ? shared - whole : own;
-    if (!whole_frames(k, d, s->stack, &own, &other->own) ||
-        !whole_frames(k, d, s->stack, &called, &other->kept)) {
-        return err_nomem(e);
-    }
-    size_t limit = other->own + KEY_INNER_MAX;
-    other->kept = other->kept > limit ? limit : other->kept;
-    out->other_count++;
-    return ST_OK;
-}
-
-/* Returns the sample of another key that has most votes, the first of equals, of those that share
- * no more with a kept sample than with the chosen stack and, unless n is SIZE_MAX, exactly the
- * outer n frames with that. NULL = there is none. */
-static const struct judged_stack *next_other(const struct keyer *k,
-                                             const struct judged_stack *chosen, size_t n,
-                                             const struct judged_stack *const *kept, size_t count) {
-    const struct judged_stack *best = NULL;
-    for (size_t i = 0; i < k->samples.len; i++) {
-        const struct judged_stack *s = &k->samples.data[i];
-        size_t shared, own;
-        if (!votes_otherwise(s, chosen) || (best && s->votes <= best->votes)) {
-            continue;
-        }
-        same_outer(k, chosen, s, &shared, &own);
-        if ((n == SIZE_MAX || shared == n) && !other_is_kept(k, s, kept, count, own)) {
-            best = s;
-        }
-    }
-    return best;
-}
-
-/* Sets out->others to up to KEY_OTHERS_MAX samples of other keys, the most frequent first, that
- * share no frame further in among themselves than with the chosen stack. They share exactly the
- * outer n frames of that or, if out->others_whole, any number of them. ST_ERR: out of memory. */
+/* Sets out->others to up to KEY_OTHERS_MAX samples of other keys that share exactly the outer n
+ * frames of the chosen stack, and among themselves no frame further in. ST_ERR: out of memory. */
 static enum st note_others(struct keyer *k, const struct dump *d, const struct judged_stack *chosen,
                            size_t n, struct stall_key *out, struct err *e) {
     const struct judged_stack *kept[KEY_OTHERS_MAX];
-    while (out->other_count < KEY_OTHERS_MAX) {
-        size_t count = out->other_count;
-        const struct judged_stack *s =
-            next_other(k, chosen, out->others_whole ? SIZE_MAX : n, kept, count);
-        if (!s) {
-            break;
+    for (size_t i = 0; i < k->samples.len && out->other_count < KEY_OTHERS_MAX; i++) {
+        const struct judged_stack *s = &k->samples.data[i];
+        size_t in_chosen, own;
+        same_outer(k, chosen, s, &in_chosen, &own);
+        if (!votes_otherwise(s, chosen) || in_chosen != n ||
+            other_is_kept(k, s, kept, out->other_count, own)) {
+            continue;
         }
-        kept[count] = s;
-        if (note_other(k, d, chosen, s, out, e) != ST_OK) {
-            return ST_ERR;
+        struct key_other *other = &out->others[out->other_count];
+        other->stack = s->stack;
+        if (!whole_frames(k, d, chosen->stack, n, &other->shared) ||
+            !whole_frames(k, d, s->stack, own, &other->own)) {
+            return err_nomem(e);
         }
+        kept[out->other_count++] = s;
     }
     return ST_OK;
 }
@@ -267,12 +215,8 @@ enum st share_frames(struct keyer *k, const struct dump *d, struct judged_stack 
         size_t same = votes_otherwise(s, chosen) ? outer_shared(k, chosen, s) : SIZE_MAX;
         n = same < n ? same : n;
     }
-    if (n == SIZE_MAX) {
+    if (n == SIZE_MAX || !key_outer(k, chosen, n)) {
         return ST_OK;
-    }
-    out->others_whole = next_is_nameless(k, chosen, n);
-    if (!key_outer(k, chosen, n)) {
-        return out->others_whole ? note_others(k, d, chosen, n, out, e) : ST_OK;
     }
     if (note_others(k, d, chosen, n, out, e) != ST_OK) {
         return ST_ERR;

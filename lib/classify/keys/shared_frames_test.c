@@ -189,59 +189,6 @@ static void a_nameless_function_behind_other_frames_may_be_shared(void **state) 
     assert_shared(&f, 900, "hash <- +0x220 <- tap", 600);
 }
 
-/* Names the functions of a dump's frames by the upper digits of their offsets. */
-static void name_functions(struct dump *d, struct dump_line *lines) {
-    static const char *const names[] = {
-        [0x10] = "parse", [0x11] = "hash", [0x12] = "copy", [0x30] = "run", [0x40] = "tap"};
-    for (size_t i = 0; i < d->location_count; i++) {
-        lines[i] = (struct dump_line){.function = names[d->locations[i].offset >> 8]};
-        d->locations[i].lines = &lines[i];
-        d->locations[i].line_count = 1;
-    }
-}
-
-static void frames_that_get_names_late_may_turn_out_to_be_shared(void **state) {
-    (void)state;
-    struct fixture f = {.d.id = "x", .d.stall.cpu_permille = 900};
-    struct rules *r = shared_rules();
-    struct keyer *k = NULL;
-    struct stall_key key;
-    struct pieces p = {.count = 0};
-    struct strbuf document = {0}, got = {0};
-    struct dump_line lines[FIXTURE_FRAMES];
-    struct dump copy;
-    for (uint64_t i = 0; i < 3; i++) {
-        fixture_frame(&f, i ? "libc.so" : "Shop", !i, NULL, i ? 0x1300 : 0x1000);
-        fixture_frame(&f, "Shop", true, NULL, 0x1000 + 0x100 * i);
-        fixture_frame(&f, "Shop", true, NULL, 0x3000 + 0x20 * i);
-        fixture_frame(&f, "Shop", true, NULL, 0x4000);
-        fixture_stack(&f, 2 + i);
-    }
-    assert_int_equal(keyer_new(&k, &(struct key_options){.rules = r}, NULL), ST_OK);
-    assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
-    assert_true(key.others_whole);
-    assert_int_equal(key.other_count, 2);
-    assert_true(exemplar_cut(&f.d, &key, take, &p));
-    assert_int_equal(exemplar_join((const char *const *)p.texts, p.count, &document, NULL), ST_OK);
-    assert_int_equal(dump_parse(&copy, document.data, document.len, NULL), ST_OK);
-    name_functions(&copy, lines);
-    assert_int_equal(keyer_key(k, &copy, &key, NULL), ST_OK);
-    add_functions(&got, &key.level[1]);
-    assert_string_equal(strbuf_cstr(&got), "run <- tap");
-    while (p.count) {
-        free(p.texts[--p.count]);
-    }
-    for (size_t i = 0; i < copy.location_count; i++) {
-        copy.locations[i].lines = NULL;
-        copy.locations[i].line_count = 0;
-    }
-    dump_release(&copy);
-    strbuf_release(&document);
-    strbuf_release(&got);
-    keyer_free(k);
-    rules_free(r);
-}
-
 static void what_is_no_other_sample_is_refused(void **state) {
     (void)state;
     static const char *const others[] = {
@@ -250,9 +197,6 @@ static void what_is_no_other_sample_is_refused(void **state) {
         "[{\"shared\":2}]",
         "[{\"shared\":1,\"frame\":{}}]",
         "[{\"shared\":1,\"image\":3}]",
-        "[{\"shared\":1,\"frame\":{\"at\":1},\"inner\":[{}]}]",
-        "[{\"shared\":1,\"frame\":{\"at\":1},\"inner\":[{\"image\":1,\"at\":1}]}]",
-        "[{\"shared\":1,\"frame\":{\"at\":1},\"inner\":[{\"image\":-1,\"at\":1}]}]",
         "[{\"shared\":1},{\"shared\":1},{\"shared\":1},{\"shared\":1}]"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct strbuf first = {0}, out = {0};
@@ -307,7 +251,6 @@ int main(void) {
         cmocka_unit_test(a_running_thread_with_part_of_a_processor_is_busy),
         cmocka_unit_test(a_system_may_call_a_shared_function_by_several_ways),
         cmocka_unit_test(a_nameless_function_behind_other_frames_may_be_shared),
-        cmocka_unit_test(frames_that_get_names_late_may_turn_out_to_be_shared),
         cmocka_unit_test(what_is_no_other_sample_is_refused),
         cmocka_unit_test(a_key_of_shared_frames_knows_its_former_ids),
     };

@@ -39,19 +39,17 @@ static bool push_frame(struct keyer *k, const struct dump *d, const struct dump_
 }
 
 bool whole_frames(struct keyer *k, const struct dump *d, const struct dump_stack *s,
-                  size_t *functions, size_t *whole) {
-    size_t start = k->frames.len, covered = 0;
+                  size_t functions, size_t *whole) {
+    size_t start = k->frames.len;
     bool ok = true;
     *whole = 0;
     for (size_t i = s->frame_count; ok && i-- > 0;) {
         ok = push_frame(k, d, s, i);
-        if (k->frames.len - start > *functions) {
+        if (k->frames.len - start > functions) {
             break;
         }
-        covered = k->frames.len - start;
         *whole += ok;
     }
-    *functions = covered;
     k->frames.len = start;
     return ok;
 }

@@ -118,12 +118,12 @@ struct lock_holder {
     struct key key; /* key of the holder, see lock_holder.h */
 };
 
-/* A sample that differs from the classified stack in the frame further in than the shared ones. */
+/* A sample that differs from the classified stack in the frame next to the shared outer frames. */
 struct key_other {
     const struct dump_stack *stack; /* borrowed from the dump */
-    /* Number of outermost frames up to and with the innermost one whose function, or whose inlined
-     * functions, both stacks share; shared: of the classified stack, own: of `stack`. Between
-     * shared functions of the app, other frames of the two may differ. */
+    /* Number of the outermost frames that have the same functions in both stacks, the functions
+     * inlined there included; shared: as frames of the classified stack, own: as frames of
+     * `stack`. */
     size_t shared, own;
 };
 

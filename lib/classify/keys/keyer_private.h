@@ -111,8 +111,6 @@ bool scan_is_idle(const struct keyer *k, const struct judged_stack *s);
  * set. */
 const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s,
                                     const struct frame_info **nested);
-/* By its cause, does the thread wait in this frame for another thread, process or device? */
-bool scan_claims_wait(const struct frame_info *info);
 /* Is the stack's innermost frame a function that touches memory and makes no system call? */
 bool scan_touches_memory(const struct keyer *k, const struct judged_stack *s);
 /* Is the stack's innermost frame code that runs in user space: neither a system call, nor runtime

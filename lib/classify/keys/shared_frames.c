@@ -24,30 +24,20 @@ static struct frame_info *outermost_app(const struct keyer *k, const struct judg
     return NULL;
 }
 
-/* Do most samples show a wait? */
-static bool samples_wait(const struct keyer *k) {
-    uint64_t waits = 0, total = 0;
-    for (size_t i = 0; i < k->samples.len; i++) {
-        const struct judged_stack *s = &k->samples.data[i];
-        bool wait = s->told && (s->told->waits || scan_claims_wait(s->told));
-        total += takes_part(s) ? s->votes : 0;
-        waits += takes_part(s) && wait ? s->votes : 0;
-    }
-    return waits > total / 2;
-}
-
-/* Did the thread run while it stalled? Its processor time tells. If that is unknown, or neither
- * shows that the thread computed nor that it hardly ran, the thread ran if it was running when it
- * was captured and most samples show no wait: others may have had its processor. */
+/* Did the thread run while it stalled? Without a known processor time it did if it was running when
+ * it was captured and no sample shows a wait. */
 static bool stall_is_busy(const struct keyer *k, const struct dump *d) {
     const struct dump_thread *main = dump_main_thread(d);
-    if (k->cpu_permille >= CPU_COMPUTES) {
-        return true;
+    if (k->cpu_permille >= 0) {
+        return k->cpu_permille >= CPU_COMPUTES;
     }
-    if (k->cpu_permille >= 0 && k->cpu_permille < CPU_HARDLY) {
-        return false;
+    for (size_t i = 0; i < k->samples.len; i++) {
+        const struct frame_info *told = k->samples.data[i].told;
+        if (k->samples.data[i].votes && told && told->waits) {
+            return false;
+        }
     }
-    return main && judged_is(main->state, "running") && !samples_wait(k);
+    return main && judged_is(main->state, "running");
 }
 
 /* Returns the function that is the outermost of the app in most samples, of equals the one seen
@@ -80,66 +70,24 @@ static const struct frame_info *common_action(struct keyer *k) {
     return best && best->votes >= total - best->votes ? best : NULL;
 }
 
-/* Returns the number of outer frames of a stack up to and with the first frame of the app that
- * counts, further in than the outer `from` ones; 0 = there is no such frame. */
-static size_t next_app(const struct keyer *k, const struct judged_stack *s, size_t from) {
-    for (size_t n = from; n < s->count; n++) {
-        if (counts_in_key(judged_at(k, s, s->count - 1 - n)->info)) {
-            return n + 1;
-        }
+/* Returns the number of outer frames that are the same functions in both stacks. */
+static size_t same_outer(const struct keyer *k, const struct judged_stack *a,
+                         const struct judged_stack *b) {
+    size_t n = 0;
+    while (n < a->count && n < b->count &&
+           judged_at(k, a, a->count - 1 - n)->info->canonical ==
+               judged_at(k, b, b->count - 1 - n)->info->canonical) {
+        n++;
     }
-    return 0;
-}
-
-/* Returns the frame that is the innermost of the outer n ones, as its canonical info. */
-static const struct frame_info *outer_frame(const struct keyer *k, const struct judged_stack *s,
-                                            size_t n) {
-    return judged_at(k, s, s->count - n)->info->canonical;
-}
-
-/* Sets *in_a and *in_b to the numbers of outer frames of a and of b, up to and with the innermost
- * one that both share. Between two frames of the app that they share, other frames may differ: one
- * function of the app is called by several ways through a system. Both are 0 if not even the
- * outermost frames are the same, and no frame of the app is. */
-static void same_outer(const struct keyer *k, const struct judged_stack *a,
-                       const struct judged_stack *b, size_t *in_a, size_t *in_b) {
-    size_t n = 0, m = 0, x, y;
-    do {
-        while (n < a->count && m < b->count &&
-               outer_frame(k, a, n + 1) == outer_frame(k, b, m + 1)) {
-            n++, m++;
-        }
-        *in_a = n;
-        *in_b = m;
-        n = x = next_app(k, a, n);
-        m = y = next_app(k, b, m);
-    } while (x && y && outer_frame(k, a, x) == outer_frame(k, b, y));
-}
-
-/* Returns the number of outer frames of s, up to and with the innermost one that other shares. */
-static size_t outer_shared(const struct keyer *k, const struct judged_stack *s,
-                           const struct judged_stack *other) {
-    size_t in_s, in_other;
-    same_outer(k, s, other, &in_s, &in_other);
-    return in_s;
-}
-
-/* Is the next frame of the app, further in than the outer n frames, without a name? */
-static bool next_is_nameless(const struct keyer *k, const struct judged_stack *s, size_t n) {
-    for (; n < s->count; n++) {
-        const struct frame_info *info = judged_at(k, s, s->count - 1 - n)->info;
-        if (info->in_app) {
-            return !info->resolved;
-        }
-    }
-    return false;
+    return n;
 }
 
 /* Makes the outer n frames of a stack the only ones that its key is made of. False: nothing was
- * changed, because none of them is a frame of the app that counts, or because the next frame of
- * the app further in has no name, and may be of one function in all samples. */
+ * changed, because none of them is a frame of the app that counts, or because the next frame
+ * further in is a nameless one of the app, which may be of one function in all samples. */
 static bool key_outer(const struct keyer *k, struct judged_stack *s, size_t n) {
-    if (next_is_nameless(k, s, n)) {
+    const struct frame_info *next = n < s->count ? judged_at(k, s, s->count - 1 - n)->info : NULL;
+    if (next && next->in_app && !next->resolved) {
         return false;
     }
     for (size_t i = s->count - n; i < s->cut; i++) {
@@ -158,34 +106,33 @@ static bool votes_otherwise(const struct judged_stack *s, const struct judged_st
            (s->ballot != chosen->ballot || s->votes == 0);
 }
 
-/* Does this stack share more than its n outer frames with a kept stack? */
+/* Does a kept stack have the same n + 1 outermost functions as this stack? */
 static bool other_is_kept(const struct keyer *k, const struct judged_stack *s,
                           const struct judged_stack *const *kept, size_t count, size_t n) {
     for (size_t i = 0; i < count; i++) {
-        if (outer_shared(k, s, kept[i]) > n) {
+        if (same_outer(k, s, kept[i]) > n) {
             return true;
         }
     }
     return false;
 }
 
-/* Sets out->others to up to KEY_OTHERS_MAX samples of other keys that share exactly the outer n
- * frames of the chosen stack, and among themselves no frame further in. ST_ERR: out of memory. */
+/* Sets out->others to up to KEY_OTHERS_MAX samples of other keys that have exactly the outer n
+ * functions in common with the chosen stack, each with another next function. ST_ERR: out of
+ * memory. */
 static enum st note_others(struct keyer *k, const struct dump *d, const struct judged_stack *chosen,
                            size_t n, struct stall_key *out, struct err *e) {
     const struct judged_stack *kept[KEY_OTHERS_MAX];
     for (size_t i = 0; i < k->samples.len && out->other_count < KEY_OTHERS_MAX; i++) {
         const struct judged_stack *s = &k->samples.data[i];
-        size_t in_chosen, own;
-        same_outer(k, chosen, s, &in_chosen, &own);
-        if (!votes_otherwise(s, chosen) || in_chosen != n ||
-            other_is_kept(k, s, kept, out->other_count, own)) {
+        if (!votes_otherwise(s, chosen) || same_outer(k, s, chosen) != n ||
+            other_is_kept(k, s, kept, out->other_count, n)) {
             continue;
         }
         struct key_other *other = &out->others[out->other_count];
         other->stack = s->stack;
         if (!whole_frames(k, d, chosen->stack, n, &other->shared) ||
-            !whole_frames(k, d, s->stack, own, &other->own)) {
+            !whole_frames(k, d, s->stack, n, &other->own)) {
             return err_nomem(e);
         }
         kept[out->other_count++] = s;
@@ -212,7 +159,7 @@ enum st share_frames(struct keyer *k, const struct dump *d, struct judged_stack 
     choose_again(k, chosen);
     for (size_t i = 0; i < k->samples.len; i++) {
         const struct judged_stack *s = &k->samples.data[i];
-        size_t same = votes_otherwise(s, chosen) ? outer_shared(k, chosen, s) : SIZE_MAX;
+        size_t same = votes_otherwise(s, chosen) ? same_outer(k, s, chosen) : SIZE_MAX;
         n = same < n ? same : n;
     }
     if (n == SIZE_MAX || !key_outer(k, chosen, n)) {
@@ -238,7 +185,7 @@ enum st share_former(struct keyer *k, const struct dump *d, const struct stall_k
         if (judge_stack(k, d, &stack, &other, e) != ST_OK) {
             return ST_ERR;
         }
-        size_t same = outer_shared(k, s, &other);
+        size_t same = same_outer(k, s, &other);
         n = same < n ? same : n;
     }
     if (now->other_count) {

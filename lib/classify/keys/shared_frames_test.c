@@ -150,45 +150,6 @@ static void a_running_thread_of_unknown_time_is_busy(void **state) {
     assert_shared(&f, -1, "run <- tap", 1000);
 }
 
-static void a_running_thread_with_part_of_a_processor_is_busy(void **state) {
-    (void)state;
-    struct fixture f = {.d.id = "x"};
-    add_spread(&f);
-    f.thread = (struct dump_thread){.main = true, .cpu_ms = -1, .stack = f.stacks[0]};
-    f.d.threads = &f.thread;
-    f.d.thread_count = 1;
-    assert_shared(&f, 400, "hash <- run <- tap", 400);
-    f.thread.state = "running";
-    assert_shared(&f, 400, "run <- tap", 1000);
-    assert_shared(&f, 199, "hash <- run <- tap", 400);
-    NAMES(&f, 9, "!sleep", "copy", "run", "tap", "main");
-    assert_shared(&f, 400, "run <- tap", 1000);
-    NAMES(&f, 2, "!sleep", "hash", "run", "tap", "main");
-    assert_shared(&f, 400, " <- copy <- run <- tap", 428);
-}
-
-static void a_system_may_call_a_shared_function_by_several_ways(void **state) {
-    (void)state;
-    struct fixture f = {.d.id = "x"};
-    NAMES(&f, 4, "points", "body", "!update", "!layout", "main");
-    NAMES(&f, 3, "smooth", "body", "!update_slow", "!value", "!update", "!layout", "main");
-    NAMES(&f, 2, "!memmove", "smooth", "body", "!update", "!layout");
-    assert_shared(&f, 900, "body", 1000);
-}
-
-static void a_nameless_function_behind_other_frames_may_be_shared(void **state) {
-    (void)state;
-    struct fixture f = {.d.id = "x"};
-    for (uint64_t i = 0; i < 2; i++) {
-        fixture_frame(&f, "Shop", true, i ? "hash" : "parse", 0x100);
-        fixture_frame(&f, "Shop", true, NULL, 0x200 + 0x20 * i);
-        fixture_frame(&f, "libsys.so", false, i ? "visit" : "visit_all", 0x300);
-        fixture_frame(&f, "Shop", true, "tap", 0x400);
-        fixture_stack(&f, 2 + i);
-    }
-    assert_shared(&f, 900, "hash <- +0x220 <- tap", 600);
-}
-
 static void what_is_no_other_sample_is_refused(void **state) {
     (void)state;
     static const char *const others[] = {
@@ -248,9 +209,6 @@ int main(void) {
         cmocka_unit_test(another_action_in_few_samples_does_not_count),
         cmocka_unit_test(without_a_shared_function_of_the_app_the_most_frequent_key_wins),
         cmocka_unit_test(a_running_thread_of_unknown_time_is_busy),
-        cmocka_unit_test(a_running_thread_with_part_of_a_processor_is_busy),
-        cmocka_unit_test(a_system_may_call_a_shared_function_by_several_ways),
-        cmocka_unit_test(a_nameless_function_behind_other_frames_may_be_shared),
         cmocka_unit_test(what_is_no_other_sample_is_refused),
         cmocka_unit_test(a_key_of_shared_frames_knows_its_former_ids),
     };

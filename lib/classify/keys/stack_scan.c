@@ -186,7 +186,8 @@ bool scan_is_in_own_code(const struct keyer *k, const struct judged_stack *s) {
            (info->cause == CAUSE_NONE || info->cause == CAUSE_COMPUTE);
 }
 
-bool scan_claims_wait(const struct frame_info *info) {
+/* By its cause, does the thread wait in this frame for another thread, process or device? */
+static bool claims_wait(const struct frame_info *info) {
     switch (info->cause) {
     case CAUSE_LOCK:
     case CAUSE_IPC:
@@ -226,7 +227,7 @@ static bool waits_innermost(const struct keyer *k, const struct judged_stack *s)
             return false;
         }
         if (info->cause != CAUSE_NONE) {
-            return scan_claims_wait(info) || info->cause == CAUSE_DISK;
+            return claims_wait(info) || info->cause == CAUSE_DISK;
         }
         if (info->place != PLACE_SKIP) {
             return false;
@@ -248,7 +249,7 @@ static bool surely_worked(const struct keyer *k, const struct judged_stack *s) {
 static bool is_refuted(const struct keyer *k, const struct judged_stack *s,
                        const struct frame_info *info, const struct frame_info *told,
                        bool called_out) {
-    if (scan_claims_wait(info)) {
+    if (claims_wait(info)) {
         return called_out || surely_worked(k, s);
     }
     if (info->cause == CAUSE_RENDER) {

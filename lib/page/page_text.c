@@ -84,10 +84,10 @@ void page_put_sentences(struct page_writer *p, const struct summary_sentence *s,
 /* Copies the note n to *to, and its texts to p->note_texts, because the texts of n are valid only
  * until the next note is read; a text that is NULL becomes "". */
 static void keep_note(struct page_writer *p, struct bucket_note *to, const struct bucket_note *n) {
-    const char **const texts[] = {&to->first_day,    &to->last_day, &to->first_version,
-                                  &to->last_version, &to->back_in,  &to->gone_in,
-                                  &to->returned_in,  &to->fixed_in, &to->owner,
-                                  &to->note,         &to->link,     &to->ignore};
+    const char **const texts[] = {
+        &to->first_day,  &to->last_day, &to->first_version, &to->last_version, &to->back_in,
+        &to->back_alone, &to->gone_in,  &to->returned_in,   &to->fixed_in,     &to->owner,
+        &to->note,       &to->link,     &to->ignore};
     *to = *n;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const char *text = *texts[i] ? *texts[i] : "";

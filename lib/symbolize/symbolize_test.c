@@ -304,8 +304,8 @@ static void start_learned(struct fixture *f, const char *json, const struct lear
 static void what_reports_have_told_names_frames_without_a_file(void **state) {
     (void)state;
     struct fixture f;
-    const struct learned_function told[] = {{8, 40, "_ZN4Cart5totalEv", false},
-                                            {100, 120, "b", false}};
+    const struct learned_function told[] = {{8, 40, "_ZN4Cart5totalEv", false, {0}},
+                                            {100, 120, "b", false, {0}}};
     start_learned(&f, DUMP("arm64", "8589934600,8589934632,8589934633,8589934693", ""), told, 2);
     assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_LEARNED);
     assert_int_equal(at(&f, 0)->start, 8);
@@ -324,12 +324,12 @@ static void what_reports_have_told_names_frames_without_a_file(void **state) {
 static void a_dump_s_own_name_counts_where_it_starts_alike(void **state) {
     (void)state;
     struct fixture f;
-    const struct learned_function own[] = {{0, 40, "mach_msg", false}};
+    const struct learned_function own[] = {{0, 40, "mach_msg", false, {0}}};
     start_learned(&f, DUMP("arm64", "8589934600", NAMES), own, 1);
     assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_REPORT);
     stop(&f);
     /* The name that the dump has is only that of the nearest of few symbols. */
-    const struct learned_function nearer[] = {{4, 40, "mach_msg_overwrite", false}};
+    const struct learned_function nearer[] = {{4, 40, "mach_msg_overwrite", false, {0}}};
     start_learned(&f, DUMP("arm64", "8589934600", NAMES), nearer, 1);
     assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_LEARNED);
     assert_string_equal(at(&f, 0)->lines[0].function, "mach_msg_overwrite");
@@ -340,9 +340,9 @@ static void a_learned_name_of_an_earlier_run_stays_until_something_speaks_agains
     (void)state;
     struct fixture f;
     struct strbuf first = {0};
-    const struct learned_function told[] = {{8, 40, "a", false}},
-                                  behind[] = {{24, 24, NULL, false}},
-                                  conflict[] = {{8, 8, NULL, true}};
+    const struct learned_function told[] = {{8, 40, "a", false, {0}}},
+                                  behind[] = {{24, 24, NULL, false, {0}}},
+                                  conflict[] = {{8, 8, NULL, true, {0}}};
     start_learned(&f, DUMP("arm64", "8589934600,8589934630", ""), told, 1);
     struct sink sink = sink_to_strbuf(&first);
     assert_int_equal(dump_write_spliced(&f.d, &f.add, &sink, NULL), ST_OK);

@@ -154,15 +154,16 @@ static int learned_take_lock(const char *folder, struct err *e) {
         (void)err_set(e, ERR_IO, "cannot write '%s': the store is another user's", folder);
         return -1;
     }
-    if (learned_folder_path(folder, &path, e) != ST_OK) {
-        strbuf_release(&path);
-        return -1;
+    enum st st = learned_folder_path(folder, &path, e);
+    if (st == ST_OK && !store_make_folders(path.data, 0777)) {
+        st = err_sys(e, errno, "cannot make '%s'", path.data);
     }
-    if (!store_make_folders(path.data, 0777)) {
-        err_sys(e, errno, "cannot make '%s'", path.data);
-    } else {
+    if (st == ST_OK) {
         strbuf_addstr(&path, "/lock");
-        fd = path.failed ? -1 : open(path.data, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        st = strbuf_check(&path, e);
+    }
+    if (st == ST_OK) {
+        fd = open(path.data, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (fd < 0 || flock(fd, LOCK_EX) != 0) {
             err_sys(e, errno, "cannot write '%s'", strbuf_cstr(&path));
             if (fd >= 0) {

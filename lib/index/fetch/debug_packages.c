@@ -40,7 +40,8 @@ static bool lists_any(const struct filemap *list, const char *const *paths, size
 }
 
 /* Adds the package of a list that has one of the paths, as "libc6-dbgsym" for "libc6:amd64.list". A
- * file that is no list, cannot be read, or has more than LIST_MAX bytes is skipped. */
+ * file that is no list, is no regular file, cannot be read, or has more than LIST_MAX bytes is
+ * skipped. */
 static enum st look_in_list(const char *info, const char *file, const char *const *paths,
                             size_t count, struct map *found, struct err *e) {
     const size_t len = strlen(file), suffix = strlen(".list");
@@ -51,7 +52,7 @@ static enum st look_in_list(const char *info, const char *file, const char *cons
     }
     strbuf_addf(&path, "%s/%s", info, file);
     enum st st = strbuf_check(&path, e);
-    if (st == ST_OK && filemap_open(&list, strbuf_cstr(&path), LIST_MAX, NULL) == ST_OK) {
+    if (st == ST_OK && filemap_open_regular(&list, strbuf_cstr(&path), LIST_MAX, NULL) == ST_OK) {
         if (lists_any(&list, paths, count)) {
             const char *arch = memchr(file, ':', len - suffix);
             size_t name_len = arch ? (size_t)(arch - file) : len - suffix;

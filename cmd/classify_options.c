@@ -491,7 +491,8 @@ bool classify_cap_given(const struct classify_settings *s) {
 bool classify_check_partials(const struct classify_settings *s, const struct triage_options *made,
                              uint64_t rules_hash) {
     const uint64_t keys = CLI_BIT(OPT_RULES) | CLI_BIT(OPT_IN_APP) | CLI_BIT(OPT_NOT_IN_APP) |
-                          CLI_BIT(OPT_LEVELS) | CLI_BIT(OPT_INLINES);
+                          CLI_BIT(OPT_LEVELS) | CLI_BIT(OPT_KEYS) | CLI_BIT(OPT_INLINES) |
+                          CLI_BIT(OPT_NO_INLINES);
     uint64_t useless = (made->rules_hash != rules_hash ? keys : 0) |
                        (made->cap_ms != s->cap_s * 1000 ? CLI_BIT(OPT_CAP) : 0);
     const struct cli_option *wrong = cli_useless(s->parser, ~useless);

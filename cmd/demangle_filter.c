@@ -86,9 +86,13 @@ static void on_failure(void *ctx, const char *where, const struct err *why) {
     cli_fail(f->failures, where, why);
 }
 
-static int put_stdin(struct filter *f, const struct cli_tool *tool) {
+/* Demangles the standard input; named: by the operand "-", which permits a terminal. */
+static int put_stdin(struct filter *f, const struct cli_tool *tool, bool named) {
     char input[] = "-", *inputs[] = {input};
     struct err e = {0};
+    if (!named && isatty(STDIN_FILENO) == 1) {
+        return cli_usage_error(tool, "nothing to demangle: give a name, or pipe text in");
+    }
     if (!f->bytes) {
         err_nomem(&e);
         cli_fail(f->failures, NULL, &e);
@@ -102,10 +106,10 @@ int demangle_filter(const struct cli_tool *tool, char **operands, size_t count,
                     struct cli_failures *failures) {
     struct filter f = {
         .style = style, .output = output, .failures = failures, .bytes = malloc(FILTER_BYTES)};
-    int status = count == 0 ? put_stdin(&f, tool) : CLI_OK;
+    int status = count == 0 ? put_stdin(&f, tool, false) : CLI_OK;
     for (size_t i = 0; i < count && status == CLI_OK; i++) {
         if (strcmp(operands[i], "-") == 0) {
-            status = put_stdin(&f, tool);
+            status = put_stdin(&f, tool, true);
         } else {
             put_text(&f, operands[i], strlen(operands[i]));
             sink_write(&output->sink, "\n", 1);

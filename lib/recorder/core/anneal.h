@@ -14,7 +14,8 @@ struct rec_anneal {
     uint64_t *functions; /* [cap] functions of the remembered stack, innermost first */
     uint32_t cap;
     uint32_t count;
-    bool known;        /* true: a stack is remembered; it is NULL if the stack could not be taken */
+    bool known; /* true: a stack is remembered; `count` 0 stands for a stack that could not be taken
+                 */
     uint32_t interval; /* number of check periods from the last detection to the next */
     uint32_t last;     /* the interval before `interval`; 0 = none */
 };

@@ -19,14 +19,15 @@ enum { REC_EXACT_MAX = 8, REC_NAME_MAX = 64, REC_IMAGE_ID_MAX = 20, REC_UUID_SIZ
  * wait is called a rest. */
 enum rec_rest {
     REC_REST_NONE,
-    REC_REST_INPUT,  /* the thread waits for input: of a terminal, of standard input, or of a client
-                        that has to send a request or to connect */
+    REC_REST_INPUT,  /* the thread waits for input of a terminal, standard input or a FIFO, for a
+                        client that has to send a request or to connect, for a signal, or for changes
+                        of files */
     REC_REST_UNCLEAR /* the thread waits for data of a pipe or socket; it is not known whether these
                         are a request, for which it idles, or a reply, for which it is held up */
 };
 
-/* One stack, innermost frame first. The caller owns both arrays and sets them and cap; the capture
- * fills in the rest. */
+/* One stack, innermost frame first. The caller owns the arrays, and sets frames, starts and cap;
+ * the capture sets the other members. */
 struct rec_stack {
     uint64_t *frames; /* [cap] frame 0 is the exact program counter, the others are return
                          addresses, except for those in `exact` */
@@ -100,8 +101,8 @@ enum rec_wait_kind {
     REC_WAIT_MUTEX,
     REC_WAIT_RWLOCK,
     REC_WAIT_THREAD,   /* the thread waits for another thread's end */
-    REC_WAIT_TERMINAL, /* the thread reads from a terminal */
-    REC_WAIT_STDIN     /* the thread reads from standard input, a pipe or a socket */
+    REC_WAIT_TERMINAL, /* the thread reads or polls a terminal */
+    REC_WAIT_STDIN     /* the thread reads or polls standard input, which is a pipe or a socket */
 };
 
 struct rec_wait {

@@ -31,8 +31,8 @@ static bool ranges_ok(const struct stallrec_config *c) {
            c->signal_number >= 0 && policy_ok(c);
 }
 
-/* Are the values of the detectors valid? Values of a detector that is off are not checked, as an
- * older caller's struct lacks them. */
+/* Are `detectors`, restart, severe_ms and the values of the detectors valid? Values of a detector
+ * that is off are not checked, as an older caller's struct lacks them. */
 static bool detectors_ok(const struct stallrec_config *c) {
     const uint32_t hour = 3600000, on = c->detectors;
     const uint32_t all = 2 * STALLREC_DETECT_SPAN - 1;

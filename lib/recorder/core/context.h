@@ -1,4 +1,4 @@
-/* The context that the app sets while it runs: key/value slots, and whether it is in the
+/* The context that the app sets while it runs: key/value slots, and whether the app is in the
  * foreground. The app's threads write; the monitor reads at a detection, when the writer may be the
  * thread that stalls, so the monitor takes no lock: each slot is a sequence lock whose reader gives
  * up after 64 attempts. No OS header, no allocation. */

@@ -28,10 +28,11 @@ struct rec_core;
 
 #define REC_NEVER UINT64_MAX
 
-/* Reads a caller's config into *out, a full struct of this version, and checks its size and
- * ranges. Strings stay the caller's. STALLREC_ERR_CONFIG: a value is out of range, or the caller's
- * struct has members that this library does not know and that are not zero. stallrec_start calls
- * it before anything else. */
+/* Reads a caller's config into *out, a full struct of this version, and checks its size and ranges.
+ * preset NULL becomes "default", detectors 0 the run loop's. Strings stay the caller's.
+ * STALLREC_ERR_CONFIG: a value is out of range, or the caller's struct is smaller than that of the
+ * first version, or has members that this library does not know and that are not zero.
+ * stallrec_start calls it before anything else. */
 enum stallrec_error rec_config_read(struct stallrec_config *out, const struct stallrec_config *in);
 
 /* Maximum number of dumps in memory: three open ones (one for the loop or a ping, one for an
@@ -54,7 +55,7 @@ enum rec_loop_event {
 };
 
 /* Reports an edge at at_ns, which must not lie before an earlier event. If the edge ends a stall,
- * its open dump is closed. */
+ * the stall's open dump is closed. */
 void rec_core_loop_event(struct rec_core *core, enum rec_loop_event event, uint64_t at_ns);
 /* Reports that the loop was busy for busy_ns within the idle time from the last reported edge to
  * until_ns, in stretches too short to be reported as edges. until_ns is the time of the next edge,
@@ -90,10 +91,10 @@ void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns);
 /* Reports, at at_ns, that the loop is known since from_ns. The caller then calls
  * rec_core_past_idle, in order, for each time since from_ns in which the loop was idle, and then
  * rec_core_attributed; later edges are the loop's again. Stalls are found in the samples of the
- * history. Stalls of the loop that were found before this call are dropped: with REC_PAST_ANEW all,
- * else those that began at from_ns or later and that of the current busy stretch, unless their
- * dumps are already written; none if a launch continues, or if past is not REC_PAST_ANEW and the
- * current busy stretch began at from_ns. */
+ * history. Stalls of the loop that were found before this call are dropped: with REC_PAST_ANEW all
+ * of the present program, else those that began at from_ns or later and that of the current busy
+ * stretch, unless their dumps are already written; none if a launch continues, or if past is not
+ * REC_PAST_ANEW and the current busy stretch began at from_ns. */
 void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from_ns,
                         uint64_t at_ns);
 void rec_core_past_idle(struct rec_core *core, uint64_t begin_ns, uint64_t end_ns);
@@ -213,8 +214,8 @@ bool rec_core_full(const struct rec_core *core);
 
 /* Functions that are called for each change of a dump in memory, so that a copy can outlive the
  * process. `slot`, a number below REC_RECORDS, identifies the dump from its first `keep` to its
- * `drop`. They are called within the core's calls, before the stall is reported to the app
- * (stall_begin), and must not call the core. A NULL member is not called. */
+ * `drop`. They are called within the core's calls, `keep` of a stall's first dump before
+ * stall_begin of the app's callbacks, and must not call the core. A NULL member is not called. */
 struct rec_keeper {
     void *ctx;
     /* Called when a dump was captured, or when its other threads were. */

@@ -1,7 +1,7 @@
 /* Lays out the core's memory: one block, allocated at start. */
 #include "core/core_private.h"
 
-/* State of laying out the memory, which runs twice: with base NULL it only measures, then it hands
+/* The state of a pass over the memory: with base NULL the pass only measures, otherwise it hands
  * out addresses. */
 struct carve {
     unsigned char *base;

@@ -174,7 +174,7 @@ struct rec_core {
     /* Time by which rec_core_step asked to be called again; REC_NEVER = the monitor is parked. */
     uint64_t told_ns;
     uint64_t stepped_ns; /* time at which the monitor began to wait for told_ns */
-    uint64_t edge_ns;    /* time of the loop's last edge */
+    uint64_t edge_ns;    /* time of the last edge that the core got */
     uint64_t asked_ns; /* time at which rec_stretch_over last set `gone`; REC_NEVER = not since the
                           last edge or sample */
     bool gone;         /* the stretch was over at asked_ns (rec_stretch_over) */
@@ -324,8 +324,9 @@ void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, b
  * first, that were captured after t. A stall that had not reached its threshold at t is taken back
  * whole; any other stall still needs rec_stall_end. */
 void rec_stall_shorten(struct rec_core *core, struct rec_track *track, uint64_t t);
-/* Takes back the loop's open stall, unless it is a launch, if it began at from_ns or later, and the
- * ended hangs, those of pings included, that began then and whose dumps are not written yet. */
+/* Takes back the loop's open stall, unless it is a launch, if it began at from_ns or later, and
+ * drops the closed dumps of hangs, of pings too, that began then and are not written yet. A hang
+ * whose first dump is dropped is taken back. */
 void rec_stall_forget(struct rec_core *core, uint64_t from_ns);
 
 /* ---- record.c ---- */

@@ -36,7 +36,8 @@ void rec_detect_stretch(struct rec_core *core, uint64_t t) {
     }
 }
 
-/* Checks a busy stretch of the loop, which may be a launch, for a stall. */
+/* Checks a busy stretch of the loop, which may be a launch, for a stall. While the stall of a ping
+ * is open, none is found. */
 static void loop_check(struct rec_core *core, uint64_t now) {
     struct rec_track *loop = track_of(core, REC_TRACK_LOOP);
     const struct rec_detection detection =
@@ -83,7 +84,8 @@ void rec_detect_signal(struct rec_core *core, uint64_t t) {
 }
 
 /* Handles a timeout of the wait; the next wait begins. Every sem_count-th timeout in a row restarts
- * the count, and is a detection unless `skip` says that it is to be skipped. */
+ * the count, and is a detection unless `skip` says that it is to be skipped or the stall of a ping
+ * is open. */
 static void semaphore_timeout(struct rec_core *core, uint64_t now) {
     struct rec_semaphore *semaphore = &core->semaphore;
     struct rec_track *loop = track_of(core, REC_TRACK_LOOP);

@@ -20,7 +20,8 @@ enum rec_event_kind {
     REC_EVENT_ATTRIBUTE,  /* value: enum rec_past; mark_ns: time since which the loop is known */
     REC_EVENT_PAST_IDLE, /* value: time at which an idle time began; mark_ns: time at which it ended
                           */
-    REC_EVENT_PAST_UNKNOWN, /* the same of a time of which it is not known whether it was idle */
+    REC_EVENT_PAST_UNKNOWN, /* value, mark_ns: start and end of a time of which it is not known
+                               whether the loop was idle */
     REC_EVENT_ATTRIBUTED,   /* mark_ns: time before which dumps found until now are not written */
     REC_EVENT_STEP,
     REC_EVENT_WAIT, /* the monitor's own work is over, and it begins to wait */

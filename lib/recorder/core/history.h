@@ -12,7 +12,7 @@ enum { REC_HISTORY = 256 };
 /* A stack that was seen in `count` samples in a row. */
 struct rec_kept_stack {
     struct rec_stack stack;
-    uint64_t from_ns, to_ns; /* times of the first and the last of these samples */
+    uint64_t from_ns, to_ns; /* times of the first and the last of the `count` samples */
     uint32_t count;
 };
 
@@ -36,9 +36,9 @@ void rec_history_extend(struct rec_history *history, uint64_t until_ns, uint64_t
 void rec_history_recall(const struct rec_history *history, uint64_t from_ns, uint64_t to_ns,
                         struct rec_ring *ring);
 /* Returns the stack of the earliest rest that samples show after from_ns and before to_ns, valid
- * until the next sample is added; NULL: there is none; this is always so if to_ns is not after
- * from_ns. last: rests with a greater enum rec_rest are skipped. *begin_ns becomes the time of the
- * rest's first sample, but at least from_ns, *end_ns that of its last sample, but at most to_ns. */
+ * until the next sample is added; NULL: there is none, or to_ns is not after from_ns. last: rests
+ * with a greater enum rec_rest are skipped. *begin_ns becomes the time of the rest's first sample,
+ * but at least from_ns, *end_ns that of its last sample, but at most to_ns. */
 const struct rec_stack *rec_history_rest(const struct rec_history *history, enum rec_rest last,
                                          uint64_t from_ns, uint64_t to_ns, uint64_t *begin_ns,
                                          uint64_t *end_ns);

@@ -32,7 +32,7 @@ struct rec_config_field {
                                  or a set of bits */
 };
 
-/* Returns the i-th 32-bit field that a preset sets in *out; false after the last. */
+/* Sets *out to the i-th of the 32-bit fields that presets set; false after the last. */
 bool rec_config_field(size_t i, struct rec_config_field *out);
 
 struct rec_preset_value {

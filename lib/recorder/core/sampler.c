@@ -35,7 +35,9 @@ bool rec_stretch_over(struct rec_core *core, uint64_t now) {
     return core->gone;
 }
 
-/* Takes a sample into the ring, and removes it if it was taken after the stretch had ended. */
+/* Takes a sample into the ring and, if the loop is found while it runs, adds its stack to the
+ * history. Removes the sample from the ring if the stretch had ended before, unless the loop is in
+ * doubt. */
 static void sampler_take(struct rec_core *core, uint64_t now) {
     const struct rec_slot *slot = rec_ring_sample(&core->ring, &core->capture);
     core->totals.samples++;

@@ -181,9 +181,8 @@ static const struct rec_stack *identity(const struct rec_core *core, const struc
     return heaviest->slot != NULL ? &heaviest->slot->stack : NULL;
 }
 
-/* Handles a detection whose stack differs from that of the last dump: closes the stall's open dump,
- * if there is one, and opens a new one. If no record is free, it does neither: the new dump is
- * counted as lost. */
+/* Handles a detection that makes a dump: closes the stall's open dump, if there is one, and opens a
+ * new one. If no record is free, it does neither: the new dump is counted as lost. */
 static void stall_begin_dump(struct rec_core *core, struct rec_track *track,
                              const struct rec_detection *detection, uint64_t now,
                              const struct rec_heaviest *heaviest) {
@@ -238,8 +237,9 @@ static void stall_suppress(struct rec_core *core, struct rec_track *track, const
     stall_note(core, track, REC_NOTE_SAME, detector, 0);
 }
 
-/* Sets how many checks pass before the next dump, for STALLREC_BACKOFF_DUMPS only, as the other
- * ways to back off follow their publications. */
+/* Sets how many checks pass before the next dump, from the stall's dump number DUMPS_UNPAUSED on.
+ * It does so for STALLREC_BACKOFF_DUMPS only, as the other ways to back off follow their
+ * publications. */
 static void stall_pause_dumps(const struct rec_core *core, struct rec_track *track) {
     struct rec_open_stall *stall = &track->stall;
     if (core->config.backoff != STALLREC_BACKOFF_DUMPS || stall->dumps < DUMPS_UNPAUSED) {

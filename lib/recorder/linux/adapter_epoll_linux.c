@@ -37,7 +37,7 @@ REC_WAITS int stallrec_epoll_pwait(struct stallrec_loop *loop, int fd, struct ep
 /* State of the pings. A process has one recorder, and one descriptor to which it posts. */
 static struct {
     /* Guards answering a ping against the detach, as another thread may run a GMainContext. The
-     * monitor never takes it. */
+     * monitor never takes the lock. */
     pthread_mutex_t lock;
     struct stallrec *rec;
     int fd;         /* -1: not attached */

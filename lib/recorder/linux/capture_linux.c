@@ -56,7 +56,8 @@ struct capture_linux {
         alternate; /* size of the thread's alternate signal stack; not used in the first capture */
     struct threads_linux *others;
     struct copy copy;         /* the last copy of the thread */
-    struct proc_syscall call; /* the system call in which that copy was blocked; number -1: none */
+    struct proc_syscall call; /* the system call in which the thread was blocked during the last
+                                 copy; number -1: none */
     uint64_t cpu_ns;         /* the thread's CPU time at the last reading; UINT64_MAX = not known */
     uint64_t sampled_cpu_ns; /* the thread's CPU time when it was last sampled */
     bool have_sample;

@@ -1,6 +1,6 @@
-/* Registers and stack of one thread of this process, copied with as little disturbance as
- * possible, as capture_linux.c describes. Monitor thread only, as there is one buffer, the
- * signal's. */
+/* Registers and stack of one thread of this process, copied with as little disturbance as possible,
+ * as capture_linux.c describes. All of this runs on the monitor thread only, because there is one
+ * buffer, that of the signal handler. */
 #ifndef STALLREC_COPY_LINUX_H
 #define STALLREC_COPY_LINUX_H
 

@@ -20,8 +20,8 @@ void device_linux_read(struct device_linux *d);
 void device_linux_describe(const struct device_linux *d, struct rec_about *about);
 
 /* Copies the value of `key` in the text of os-release(5) to out[0 .. room), NUL-terminated and cut
- * to fit. A backslash stands for the character after it, and all other quotes are left out. out is
- * "" if the text has no such key. */
+ * to fit. A backslash stands for the character after it; quotes that follow no backslash are left
+ * out. out is "" if the text has no such key. */
 void device_linux_os_value(const char *text, const char *key, char *out, size_t room);
 
 #endif

@@ -34,7 +34,8 @@ struct jitdump {
     uint32_t count;
     struct code_text *text;
     /* Lines of the latest debug-info record. lines_of: start address of their function; the next
-     * load record uses them if its function starts there, and drops them in any case. */
+     * load record that is not too short uses them if its function starts there, and then drops
+     * them. */
     uint64_t lines_of;
     uint32_t line_count;
     struct jit_line lines[LINES];

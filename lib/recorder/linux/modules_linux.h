@@ -14,12 +14,12 @@ struct unwind_modules modules_linux(void);
  * exception. `visit` may call this function again. */
 int modules_iterate_async(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
 
-/* Calls visit(arg, module) with the module whose code holds `pc`, and keeps that module mapped
- * during the call. False: no module holds `pc`. */
+/* Calls visit(arg, module) with the module that has a segment around `pc`, and keeps that module
+ * mapped during the call. False: no module holds `pc`. */
 bool modules_find_async(uint64_t pc, unwind_visit_fn *visit, void *arg);
 
-/* How to find, in the function that holds a call, its canonical frame address: the stack pointer
- * before the call of that function. */
+/* The rule that gives the canonical frame address of a function that is at one of its calls. This
+ * address is the value of the stack pointer before the call of the function itself. */
 struct modules_entry {
     int32_t offset;  /* distance of the address from sp, or from the frame pointer; 0: not known */
     bool from_frame; /* `offset` counts from the frame pointer */

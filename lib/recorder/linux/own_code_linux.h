@@ -19,8 +19,8 @@ struct own_code {
     struct code_range waits, library;
 };
 
-/* Finds the recorder's code: the section of the adapters' waits, and the image if it is the
- * preloaded library. Neither is unloaded before the recorder ends. */
+/* Finds the recorder's code: the section of the adapters' waits, and the image of this code, if
+ * that image is the preloaded library. Neither is unloaded before the recorder ends. */
 void own_code_find(struct own_code *own, const struct images *images);
 
 /* Removes the recorder's frames from frames[0 .. count); returns the number of frames left. If the

@@ -223,9 +223,9 @@ static size_t join_async(struct python_linux *py, const struct unwind_frame *fra
     return n;
 }
 
-/* Reads the thread's Python frames. A running thread has run on since its stack was copied, so
- * they count only if they belong to as many runs of the loop as there are native frames of the
- * loop, or, where outer native frames are missing, to at least as many. Otherwise they are read
+/* Reads the thread's Python frames. A running thread has run on since its stack was copied, so its
+ * Python frames count only if they belong to as many runs of the loop as there are native frames of
+ * the loop, or, where outer native frames are missing, to at least as many. Otherwise they are read
  * again, up to TRIES times in all, and then left out. */
 static size_t read_frames_async(struct python_linux *py, pid_t tid, size_t loops, bool whole,
                                 size_t max) {

@@ -182,7 +182,7 @@ static void read_lines_async(const char *path, line_fn take_async, void *arg) {
 struct socket_search {
     uint64_t inodes[LOOKED_MAX];
     uint32_t count;
-    uint64_t ports[LOOKED_MAX]; /* local ports of those of TCP that do not listen */
+    uint64_t ports[LOOKED_MAX]; /* local ports of the TCP sockets that do not listen */
     uint32_t port_count;
     bool found;
 };
@@ -268,7 +268,7 @@ static bool search_sockets_async(pid_t pid, struct socket_search *s) {
 
 /* ---- requests ---- */
 
-/* Is the file a FIFO? It is not opened for that, which could block. */
+/* Is the file a FIFO? It is opened by O_PATH alone, because another open could block. */
 static bool is_fifo_async(pid_t pid, uint64_t descriptor) {
     char path[PATH_ROOM];
     struct stat sb;
@@ -315,7 +315,7 @@ static bool take_requests_async(pid_t pid, const uint64_t *descriptors, uint32_t
 struct loop_descriptors {
     uint64_t at[LOOKED_MAX];
     uint32_t count;
-    uint64_t wanted; /* the descriptor that is searched among all of them */
+    uint64_t wanted; /* the descriptor that is looked for among all those of the loop */
     bool has_wanted;
 };
 
@@ -334,7 +334,8 @@ static void take_epoll_line_async(void *arg, const char *line) {
     }
 }
 
-/* Is the set that of a call whose descriptors could not be read, which has all of them? */
+/* Does the set hold all descriptors, as the set of a call whose descriptors could not be read
+ * does? */
 static bool is_unread_async(const struct finder_object *object) {
     uint64_t all = UINT64_MAX;
     for (uint32_t i = 0; i < FINDER_SET_WORDS; i++) {

@@ -37,7 +37,7 @@ struct threads_linux {
     struct thread_use uses[2]
                           [THREADS_LINUX_MAX]; /* CPU times read by the last two top calls, by id */
     uint32_t use_count[2];
-    unsigned latest;             /* index in uses of the last call */
+    unsigned latest;             /* index in `uses` of the newer times */
     bool used;                   /* threads_linux_top_async was called before */
     uint64_t read_ns, window_ns; /* read_ns: time of the last reading; window_ns: ns between the
                                     last two readings */
@@ -174,8 +174,8 @@ static void sort_ids_async(struct threads_linux *t) {
 
 /* ---- one thread ---- */
 
-/* Opens, reads and closes a thread's file in /proc; returns the size read, 0 if the thread is
- * gone. */
+/* Opens, reads and closes a thread's file in /proc; returns the size read, 0 if the file cannot be
+ * read, as when the thread is gone. */
 static size_t read_once_async(pid_t tid, const char *name, char *buffer, size_t size) {
     struct proc_file f;
     proc_file_open_async(&f, tid, name);

@@ -23,9 +23,9 @@ void threads_linux_free(struct threads_linux *t);
  * monitor), and threads that end meanwhile are left out. If there are more threads than `max`,
  * those are chosen first that hold up the watched thread: `owner`, for which it waits (-1 = none),
  * the thread for which owner waits, and so on; then the oldest threads. A thread whose stack could
- * not be read has no frames and no waits_for. A blocked thread takes some 40 us; threads that are
- * reached later than 100 ms after the start get neither. *left_out: number of threads for which
- * there was no room. */
+ * not be read has no frames and no waits_for. A blocked thread takes some 40 us; a thread that is
+ * reached later than 100 ms after the start has neither, too. *left_out: number of threads for
+ * which there was no room. */
 uint32_t threads_linux_capture_async(struct threads_linux *t, int64_t owner, struct rec_thread *out,
                                      uint32_t max, uint32_t *left_out);
 

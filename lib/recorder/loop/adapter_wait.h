@@ -19,9 +19,9 @@
 #endif
 
 /* Makes the function into which this one is inlined save its caller's frame pointer, and returns
- * that, if this is the function's first statement. From outside,
- * only sp and pc of a thread that sleeps in a system call can be read, and outer callers may be
- * found by the frame pointer. On AArch64 compilers save it by default. */
+ * that frame pointer; the call must be the function's first statement. From outside, only sp and pc
+ * of a thread that sleeps in a system call can be read, and outer callers may be found by the frame
+ * pointer. On AArch64 compilers save it by default. */
 static inline __attribute__((always_inline)) uint64_t rec_wait_saves_frame_pointer(void) {
 #if defined(__x86_64__) && defined(REC_SAVES_FRAME_POINTER)
     uint64_t frame_pointer; /* as the register is clobbered, nothing else can be in it before */

@@ -62,8 +62,8 @@ static bool is_told(const struct loop_finder *f, const struct finder_run *run, u
 }
 
 /* Is it not known whether the run's waits were the loop's? A candidate that was the loop for a
- * while and waited longer in all than the loop, from the same depth, may be another phase of the
- * program, and not a handler. */
+ * while and waited longer in all than the loop, at about the same depth, may be another phase of
+ * the program, and not a handler. */
 static bool is_doubtful(const struct loop_finder *f, const struct finder_run *run) {
     const struct finder_candidate *loop = finder_loop(f), *c = &f->candidates[run->candidate];
     if (loop == NULL || c == loop || c->refused) {
@@ -99,12 +99,13 @@ static void tell_unknown(struct told *t, struct finder_interval interval) {
 }
 
 /* Tells the parts of a pause of the loop, which ends at until_ns, in which the loop may have been
- * idle elsewhere. Tells nothing of a pause that is too short for a stall, of the time before the
- * loop's first wait, which is its launch, and without is_open. Work between two such parts that is
- * too short for a stall is unknown, too, since a stall may consist of all of them. */
+ * idle elsewhere. Tells nothing of a pause that is too short for a stall, nor of the time before
+ * the loop's first wait, which is its launch, and nothing at all if the finder has no is_open. Work
+ * between two such parts that is too short for a stall is unknown, too, since a stall may consist
+ * of all of them. */
 static void tell_pause(const struct loop_finder *f, struct told *t, uint64_t until_ns) {
     const uint64_t stall_ns = 2 * f->quiet_ns;
-    uint64_t end_ns = t->end_ns; /* the end of what is not work so far */
+    uint64_t end_ns = t->end_ns; /* the end of the latest idle or unknown time so far */
     struct finder_interval unknown = {.unknown = true};
     if (f->is_open == NULL || t->end_ns == 0 || until_ns < t->end_ns + stall_ns) {
         return;

@@ -31,7 +31,7 @@ bool rivals_are_peers(const struct finder_candidate *a, const struct finder_cand
            !finder_same_object(&a->object, &b->object);
 }
 
-/* Has a's set not all descriptors of b's core? */
+/* Does a's set lack a descriptor of b's core? */
 static bool lacks_core(const struct finder_candidate *a, const struct finder_candidate *b) {
     for (uint32_t i = 0; i < FINDER_SET_WORDS; i++) {
         if ((b->core[i] & ~a->object.set[i]) != 0) {
@@ -71,8 +71,8 @@ const struct finder_candidate *rivals_loop(const struct loop_finder *f,
     return longer ? second : NULL;
 }
 
-/* Returns the time of the waits of `loop` and of those on sets that overlap its own, which may be
- * its own, too, but not of c's. */
+/* Returns the ns that `loop` and the candidates other than c whose sets overlap that of `loop`
+ * waited in all. The waits of these candidates may be the loop's, too. */
 static uint64_t waited_with_overlapping(const struct loop_finder *f,
                                         const struct finder_candidate *c,
                                         const struct finder_candidate *loop) {

@@ -1,5 +1,5 @@
-/* Compares two candidates of a finder that wait by turns, or one after the other, for what tells
- * which of them is the loop. Its terms are those of loop_finder.h. */
+/* Compares two candidates of a finder that wait by turns, or one after the other, to find out which
+ * of them is the loop. The terms are those of loop_finder.h. */
 #ifndef STALLREC_FINDER_RIVALS_H
 #define STALLREC_FINDER_RIVALS_H
 
@@ -50,11 +50,11 @@ const struct finder_candidate *rivals_loop(const struct loop_finder *f,
                                            const struct finder_candidate *a,
                                            const struct finder_candidate *b);
 
-/* Is it not known which of the two is the loop, although c is the shallower one? That is so if
- * `loop` began to wait before c, or c hardly waits, and `loop` also waited after c's first wait,
- * and RIVAL_CLEARLY_MORE times as long as c, together with waits on sets that overlap its own. It
- * is so for the loop of an interpreter whose handlers wait by another function, which needs less
- * stack. False if just one of the two is weak (rival_is_weak). */
+/* Is it not known which of the two is the loop, although c is the shallower one? True if all of
+ * these are: `loop` began to wait before c, or c hardly waits; `loop` also waited after c's first
+ * wait; `loop`, together with waits on sets that overlap its own, waited RIVAL_CLEARLY_MORE times
+ * as long as c. It is so for the loop of an interpreter whose handlers wait by another function,
+ * which needs less stack. False if just one of the two is weak (rival_is_weak). */
 bool rival_is_contested(const struct loop_finder *f, const struct finder_candidate *c,
                         const struct finder_candidate *loop);
 

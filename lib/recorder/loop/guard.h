@@ -27,7 +27,8 @@ void guard_wait_ends(_Atomic uint32_t *guard);
 bool guard_send_async(_Atomic uint32_t *guard);
 /* Called by the monitor after it has sent the signal (sent) or failed to. NULL: nothing is done. */
 void guard_sent_async(_Atomic uint32_t *guard, bool sent);
-/* Called by the signal's handler, on the thread. NULL: nothing is done. */
+/* Marks the signal as handled, so that the thread may be signalled again. Called by the signal's
+ * handler, on the thread. NULL: nothing is done. */
 static inline void guard_handled_async(_Atomic uint32_t *guard) {
     uint32_t state = GUARD_SENT;
     if (guard == NULL || atomic_compare_exchange_strong(guard, &state, GUARD_FREE)) {

@@ -181,8 +181,8 @@ uint32_t rec_loop_transitions(const struct stallrec_loop *loop,
     for (uint64_t i = end > STALLREC_TRAIL_ ? end - STALLREC_TRAIL_ : 0; i < end; i++) {
         uint64_t word = __atomic_load_n(&loop->trail_[i % STALLREC_TRAIL_], __ATOMIC_RELAXED);
         uint64_t at_ns = word & ~(uint64_t)15;
-        /* The slot of a transition that was read before had been overwritten by one that is newer
-         * than this one: it is dropped. */
+        /* A transition that was read before and is newer than this one had overwritten an older one
+         * in its slot: it is dropped. */
         while (count > 0 && out[count - 1].at_ns > at_ns) {
             count--;
         }

@@ -48,14 +48,18 @@ void rec_loop_edge(struct stallrec_loop *loop, enum rec_loop_event event, uint64
 /* The latest wait of a loop that is found while it runs, which its thread writes and the monitor
  * reads. Zeroed: there was none yet. */
 struct rec_loop_latest {
-    uint64_t depth, kind, id; /* as in struct finder_wait; kind: + 1, 0 = there was no wait yet */
+    /* depth: the stack pointer right before the call that waited (poll or the like), 0 = not on the
+     * thread's own stack; kind: enum finder_kind, + 1, 0 = there was no wait yet; id: as in struct
+     * finder_object. */
+    uint64_t depth, kind, id;
     uint64_t set[FINDER_SET_WORDS];
     _Atomic uint32_t guard; /* enum guard_state (guard.h) */
 };
 /* Writes the wait. Only the loop's thread may call it. */
 void rec_loop_write_latest(struct rec_loop_latest *latest, const struct finder_wait *wait);
-/* Reads the wait. False: there was none yet. While the thread is in another wait, as one whose
- * sample is judged is, all parts are of the same wait. */
+/* Reads depth, kind, id and set of the wait; the other members of *out become 0. False: there was
+ * no wait yet. The values are of one wait as long as the thread is blocked, as it is in a sample of
+ * a wait; else they may be of two waits. */
 bool rec_loop_read_latest_async(const struct rec_loop_latest *latest, struct finder_wait *out);
 
 /* Implements rec_capture.still_busy: true if the loop had no edge since the stretch began at

@@ -31,8 +31,9 @@ enum {
 #define BUSY_NS UINT64_C(1000000000)
 /* Minimum time in ns that all waits of an idle loop take together; waits for replies take less. */
 #define LOOP_WAITS_NS UINT64_C(100000000)
-/* The same minimum for the first loop that is believed, and for one that replaces a young loop
- * (finder_is_young). It is smaller, because little or nothing judged before can be lost. */
+/* Minimum time in ns that all waits of the first loop that is believed, or of one that replaces a
+ * young loop (finder_is_young), take together. It is smaller than LOOP_WAITS_NS, because little or
+ * nothing judged before can be lost. */
 #define FIRST_WAITS_NS UINT64_C(40000000)
 /* Shortest time in ns over which a loop on a condition variable shows that it idles. */
 #define CALM_NS UINT64_C(400000000)
@@ -186,7 +187,8 @@ static bool idles_beside(const struct finder_candidate *c, const struct finder_c
             c->streak_ns / c->streak >= each_ns / RIVAL_LONGER_EACH);
 }
 
-/* Are c's waits more than those for replies, by their time or number? */
+/* Has c waited for longer in all, or more often, than a library that starts up waits for
+ * replies? */
 static bool waits_for_long(const struct finder_candidate *c) {
     return c->waited_ns >= FIRST_WAITS_NS || c->waits >= FIRST_OFTEN;
 }
@@ -219,8 +221,8 @@ static bool is_one_of_many(const struct loop_finder *f, const struct finder_cand
     return false;
 }
 
-/* Judges a wait of a peer of the believed loop, which it may have followed. The loop is in doubt
- * until it is known which of both is the loop. */
+/* Judges a wait of c, a peer of the believed loop that may have followed that loop. The loop is in
+ * doubt until it is known which of both is the loop. */
 static void judge_peer(struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns) {
     struct finder_candidate *loop = &f->candidates[f->believed - 1];
     const struct finder_candidate *of_both = rivals_loop(f, c, loop);
@@ -240,9 +242,9 @@ static void judge_peer(struct loop_finder *f, struct finder_candidate *c, uint64
 }
 
 /* Has c, which overlaps the loop (rivals_overlap), waited for so long without the loop that c
- * follows the loop? The belief in c is taken back when the loop returns. It cannot be for a subset
- * (rival_is_subset), as the loop's own waits could no longer be told from c's, so a subset has to
- * wait for ABSENT_NS. */
+ * follows the loop? The belief in c is taken back when the loop returns. This is impossible if c is
+ * a subset (rival_is_subset), as the loop's own waits could no longer be told from c's, so a subset
+ * has to wait for ABSENT_NS. */
 static bool follows_overlapping(const struct finder_candidate *c,
                                 const struct finder_candidate *loop) {
     if (returns_to(c, loop)) {
@@ -295,8 +297,9 @@ static enum finder_verdict judge_elsewhere(struct loop_finder *f, struct finder_
     return f->news != FINDER_NOTHING_NEW ? FINDER_IDLE : FINDER_PART;
 }
 
-/* Judges a wait while the loop is in doubt: of the two candidates, the first that continues waiting
- * is the loop. */
+/* Judges a wait while the loop is in doubt. The doubt ends when the believed loop has waited
+ * RETURN_STREAK times, or, in a doubt due to narrower sets alone, waits after RETURN_NS, or when
+ * the waits of another candidate are enough to replace the loop. */
 static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
                            const struct finder_wait *wait, uint64_t now_ns) {
     const struct finder_candidate *loop = finder_loop(f);
@@ -330,15 +333,15 @@ static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
 }
 
 /* Has c, which waits on a condition variable or for signals, idled for half of the time since its
- * first wait, or for three quarters of a span? Waits for a lock that is made of a condition
- * variable, or for helpers, take less; a busy loop has calm spans. */
+ * first wait, and for FIRST_WAITS_NS, or for three quarters of a span? Waits for a lock that is
+ * made of a condition variable, or for helpers, take less; a busy loop has calm spans. */
 static bool idles_mostly(const struct finder_candidate *c, uint64_t now_ns) {
     return c->calm ||
            (c->waited_ns >= FIRST_WAITS_NS && c->waited_ns >= (now_ns - c->first_ns) / 2);
 }
 
-/* Judges and begins a span of c, always at the start of a wait: the next begins behind a long
- * turn, not within it. */
+/* Judges c's span, once it is CALM_NS long, and begins the next one. It is called at the start of a
+ * wait, so that no span begins within a long turn. */
 static void look_for_calm(struct finder_candidate *c, uint64_t now_ns) {
     uint64_t length_ns = now_ns - c->span_ns;
     if (length_ns >= CALM_NS) {
@@ -465,7 +468,8 @@ static bool is_better_at_end(const struct loop_finder *f, const struct finder_ca
     return c->depth > than->depth;
 }
 
-/* Is it not known whether c or another candidate is the loop, which wait by turns? */
+/* Is there another candidate that waits by turns with c, so that it is not known which of both is
+ * the loop? */
 static bool is_uncertain_at_end(const struct loop_finder *f, const struct finder_candidate *c) {
     for (uint32_t i = 0; i < f->count; i++) {
         const struct finder_candidate *other = &f->candidates[i];

@@ -143,8 +143,8 @@ struct finder_candidate {
     uint64_t rival_ns; /* loop_finder.believed_ns of the loop on a condition variable with which the
                           candidate is compared */
     uint64_t beside_waits; /* beside_waits, beside_ns, rival_waited_ns: the candidate's all_waits
-                              and waited_ns, and that loop's waited_ns, at the candidate's first
-                              wait since that loop is believed */
+                              and waited_ns, and the waited_ns of the loop of rival_ns, at the
+                              candidate's first wait since that loop is believed */
     uint64_t beside_ns, rival_waited_ns;
     uint64_t first_ns; /* time at which the first wait began */
     uint64_t span_ns;  /* time at which the latest span in which idling is looked for began */
@@ -174,8 +174,10 @@ struct loop_finder {
     uint64_t quiet_ns; /* waits with pauses shorter than this, in ns, are joined to one run */
     uint32_t believed; /* index of the believed candidate, + 1; 0 = none */
     uint64_t believed_ns;
-    uint64_t resolved_ns;  /* time at which the loop's last wait before any doubt ended */
-    uint64_t doubt_streak; /* number of waits of the believed loop since a shallower wait */
+    uint64_t resolved_ns;  /* time at which the loop's last wait ended or its last turn began, while
+                              there was no doubt */
+    uint64_t doubt_streak; /* number of waits of the believed loop, or on sets that overlap its own,
+                              since a shallower wait */
     bool doubt;
     bool narrow_doubt; /* the doubt is due to waits on narrower sets alone */
     uint64_t doubt_ns; /* time since which the loop is in doubt */
@@ -202,8 +204,8 @@ void finder_init(struct loop_finder *f, uint64_t threshold_ns,
 /* Judges a wait of the thread that begins at now_ns. */
 enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait *wait,
                                  uint64_t now_ns);
-/* Ends the wait. It must be called for each wait that blocked, whatever the verdict was; a wait
- * that was left by a jump has no end. */
+/* Ends the wait. It must be called for each wait that blocked, whatever the verdict was, except for
+ * a wait that was left by a jump. */
 void finder_end(struct loop_finder *f, uint64_t now_ns);
 /* Decides which candidate is the loop, with fewer waits than finder_begin needs, when the thread
  * ends or is no longer watched. It may make news for finder_take_news. */
@@ -223,8 +225,9 @@ enum finder_news finder_take_news(struct loop_finder *f);
 
 /* After FINDER_FOUND: sets out to the times in which the loop was idle, or in which that is not
  * known, since *from_ns, oldest first, up to the start of the current wait; if there are more than
- * `max`, to the newest. Returns their number. *from_ns: time since which the log is complete; with
- * REC_PAST_ANEW 0, unless the log was too long. */
+ * `max`, to the newest. Returns their number. *from_ns: time since which the times in `out` are
+ * complete; with REC_PAST_ANEW 0, unless the log or `out` was too short. *past: the way in which
+ * time is judged again. */
 uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, uint32_t max,
                      uint64_t *from_ns, enum rec_past *past);
 
@@ -242,17 +245,18 @@ bool finder_is_young(const struct loop_finder *f, uint64_t now_ns);
  */
 uint64_t finder_young_until(const struct loop_finder *f, uint64_t now_ns);
 /* Does the finder need the file of a wait's object, because no loop is believed, the loop is in
- * doubt, or its descriptors are others? */
+ * doubt, or *object is not the object of the loop's latest wait (finder_same_object)? */
 bool finder_wants_file(const struct loop_finder *f, const struct finder_object *object);
 
 /* Are both one epoll instance or condition variable, sets that have a descriptor in common, or both
  * signals? */
 bool finder_same_object(const struct finder_object *a, const struct finder_object *b);
 
-/* Is the wait's set, which shares descriptors with c's, narrower than c's (see above)? */
+/* Is the wait's set, which shares descriptors with c's, narrower than c's: does it lack a
+ * descriptor of c's core that is still open? */
 bool finder_is_narrower(const struct loop_finder *f, const struct finder_candidate *c,
                         const struct finder_object *object);
-/* Counts a wait on the set for c's core. */
+/* Updates c's core, the descriptors for which c waits always, by a wait on the object's set. */
 void finder_count_core(struct finder_candidate *c, const struct finder_object *object);
 
 /* Adds a descriptor to an object's set. */

@@ -7,8 +7,9 @@
 
 #include "loop/loop.h"
 
-/* The start whose thread is watched, since that thread may end before the process, by
- * pthread_exit. The value of `key` in that thread is the number of the start. */
+/* The recorder's starts, by number. The thread of the latest start is watched, since that thread
+ * may end before the process, by pthread_exit. The value of `key` in that thread is the number of
+ * the start. */
 static struct {
     pthread_once_t once;
     pthread_key_t key;

@@ -225,8 +225,8 @@ static const struct attach_loop *best_loop(const struct attach *a) {
     return best;
 }
 
-/* Adds to totals.other_loops the names of the threads that are not watched and wait for
- * descriptors now, as such a thread usually has a loop. */
+/* Adds to totals.other_loops, as far as there is room, the names of the threads that are not
+ * watched and wait for descriptors now, as such a thread usually has a loop. */
 static void name_others(struct attach *a) {
     pid_t *ids = NULL;
     char *names = a->totals.other_loops;

@@ -83,13 +83,14 @@ size_t attach_children(const struct attach *a, pid_t **out);
 /* The totals of the recording so far: counts, and times in ms. */
 struct attach_totals {
     uint64_t stalls, dumps, lost;
-    int lost_error;   /* errno of the last lost dump; 0: there was no memory for it */
+    int lost_error; /* errno of the last lost dump; 0: no dump was lost, or there was no memory for
+                       the last lost one */
     uint64_t wall_ms; /* time since the recording began */
     /* looped_ms: time of all threads that have a loop; watched_ms: the part of it that was
      * watched. */
     uint64_t looped_ms, watched_ms;
-    uint64_t input_ms; /* the part of watched_ms in which the threads waited for input of a terminal
-                          or of standard input */
+    uint64_t input_ms; /* the part of watched_ms in which the threads waited for input
+                          (REC_REST_INPUT), as samples showed */
     uint64_t unwatched_ms[REC_UNWATCHED_REASONS]; /* the parts of looped_ms that were not watched,
                                                      by reason */
     /* The place of a thread's longest wait of REC_UNWATCHED_UNCLEAR; if several threads with a loop
@@ -129,10 +130,10 @@ struct attach_top {
     bool known; /* the loop is known; false: busy_permille and longest_ms say nothing */
     uint32_t busy_permille;
     uint64_t longest_ms;     /* ms of the longest busy stretch, up to now if it continues */
-    char inner[ATTACH_TEXT]; /* the innermost function of the last stack that was taken in that
-                                time; "": no stack was taken, or the function has no name */
-    char app[ATTACH_TEXT];   /* the innermost function of that stack in the program's own files; "":
-                                there is none */
+    char inner[ATTACH_TEXT]; /* the innermost function of the last stack taken since the previous
+                                call; "": no stack was taken, or the function has no name */
+    char app[ATTACH_TEXT];   /* the innermost function in the program's own files, of the stack of
+                                `inner`; "": there is none, or it has no name */
 };
 struct attach_top attach_look_at_top(struct attach *a);
 

@@ -92,7 +92,7 @@ static const char *tell_lack(void *ctx) {
 }
 
 /* Names code that is in no image: Python functions by the interpreter's state, other code by the
- * map for perf(1) that the process wrote in its own /tmp. */
+ * files that the process wrote for perf(1) (jit_names_linux.h). */
 static void name_made_code(void *ctx, struct rec_code_name *names, uint32_t count) {
     const struct attach_loop *l = ctx;
     const struct remote_process *process = &l->attach->process;
@@ -267,8 +267,9 @@ struct attach_top attach_loop_top(struct attach_loop *l) {
     return top;
 }
 
-/* For a thread that ran before it was watched, the time up to the first wait of its loop counts as
- * time without a certain loop, and not as its launch. */
+/* Takes missed_ns, and the time in which other threads waited for the loop's descriptors, out of
+ * the watched time. For a thread that ran before it was watched, the time up to the first wait of
+ * its loop counts as time without a certain loop, and not as its launch. */
 struct rec_watched attach_loop_watched(const struct attach_loop *l, uint64_t now_ns) {
     struct rec_watched time = rec_core_watched(l->core, l->ended ? l->ended_ns : now_ns);
     uint64_t missed_ms = l->missed_ns / MS;
@@ -438,8 +439,8 @@ static void open_loop_spool(struct attach_loop *l) {
 
 /* ---- begin and end ---- */
 
-/* Implements loop_finder.is_open, with the state of now, which is that of the wait's begin except
- * for the time in which its event was not read. */
+/* Implements loop_finder.is_open. It tells the present state, which may differ from the state at
+ * the wait's begin, as the event of the wait is read later. */
 static bool attached_descriptor_is_open(void *ctx, uint32_t descriptor) {
     const struct attach_loop *l = ctx;
     return remote_process_is_open(l->watch.thread.process, descriptor);

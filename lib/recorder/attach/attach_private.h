@@ -49,7 +49,7 @@ struct attach_loop {
     uint32_t last_count;
     bool began_late;   /* the thread had run before it was watched */
     bool ended;        /* the thread, or its recording, has ended */
-    uint64_t ended_ns; /* time of that end */
+    uint64_t ended_ns; /* time at which the thread, or its recording, ended */
 };
 
 /* Sums over watched threads. */
@@ -62,7 +62,7 @@ struct attach_sums {
 
 struct attach {
     struct stallrec_config config;
-    struct stallrec_config core_config;  /* config with the policy's callbacks */
+    struct stallrec_config core_config;  /* config as changed by rec_policy_begin */
     struct stallrec_callbacks callbacks; /* the caller's callbacks */
     void *user_data;
     struct remote_process process;

@@ -19,7 +19,7 @@ enum {
         /* Ms of processor time between two copies of the stack: about six copies between two
          * looks, which are ATTACH_LOOK_MS apart. */
     8,
-    SAMPLE_AGE_MS = 75, /* an older copy is out of date, unless the thread has hardly run since */
+    SAMPLE_AGE_MS = 75, /* ms; an older copy is out of date, unless the thread hardly ran since */
     QUEUE_MAX = 1 << 20,
     LET_GO_TRIES = 1000,
     QUIET_MS = 400 /* while no loop is known, a wait that is seen by samples counts as one more wait
@@ -61,7 +61,7 @@ struct wait_memory {
     const struct attach_watch *watch;
     const struct cfi_stack *stack;
     bool goes_on; /* the wait is known to continue */
-    bool over; /* the wait has ended, and memory that is not in `stack` may be another's by now */
+    bool over;    /* the wait has ended; memory outside of `stack` may hold other data by now */
 };
 
 static bool read_wait_memory(void *arg, uint64_t address, void *to, size_t size) {
@@ -77,8 +77,8 @@ static bool read_wait_memory(void *arg, uint64_t address, void *to, size_t size)
            remote_read(m->watch->thread.process, address, to, size);
 }
 
-/* Has the wait whose start was read last ended? Behind its record is that of the sleep, if sleeps
- * are recorded, and then that of its end. */
+/* Has the wait whose start was read last ended? Behind the record of the start come the record of
+ * the sleep, if sleeps are recorded, and the record of the wait's end. */
 static bool wait_is_over(struct attach_watch *w) {
     uint32_t records = w->sleeps_on ? 2 : 1;
     return perf_ring_behind(&w->events.edges, records) == records;
@@ -462,7 +462,7 @@ static bool sample_stopped(struct attach_watch *w, struct rec_stack *out) {
     return out->count > 0;
 }
 
-/* Sets *out to the latest wait of the loop that finder_loop returns. False: it returns NULL. */
+/* Sets *out to the latest wait of the loop that finder_loop returns; false: there is none. */
 static bool latest_loop_wait(const struct attach_watch *w, struct finder_wait *out) {
     const struct finder_candidate *loop = finder_loop(&w->edges.finder);
     if (loop) {

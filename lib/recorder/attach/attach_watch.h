@@ -77,7 +77,7 @@ struct attach_watch {
     uint64_t runs_size, runs_ns, runs_cpu_ns;
     uint64_t sampled_cpu_ns; /* the thread's processor time when attach_watch_sample last tried to
                                 take a stack */
-    bool have_sample;        /* that call took a stack */
+    bool have_sample;        /* the last attach_watch_sample took a stack */
     bool stopping;           /* the thread was asked to stop for a copy, and has not stopped yet */
     /* sleeps: how often the thread had slept at the last look by samples, with the stops for later
      * copies added; program: remote_thread_program when the watching began or restarted. */

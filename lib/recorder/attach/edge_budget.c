@@ -8,8 +8,8 @@ enum {
     /* Time in ms: if a loop turns often, only calls that were seen in the last RECENT_MS are
      * read. */
     RECENT_MS = 2000,
-    /* First time for which futex(2) is not read; each later time is longer, up to the next
-     * constant. */
+    /* First time in ms for which calls of futex(2) are not read; each later time is longer, up to
+     * CONDITIONS_OFF_MAX_MS. */
     CONDITIONS_OFF_MS = 250,
     CONDITIONS_OFF_MAX_MS = 8000
 };

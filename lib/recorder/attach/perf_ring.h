@@ -22,8 +22,8 @@ bool perf_ring_open(struct perf_ring *ring, int fd, size_t pages);
 void perf_ring_close(struct perf_ring *ring);
 
 /* Takes the next record. layouts are those of the events that write into the ring. False: there is
- * no record now. A damaged record is skipped; if its size is wrong, all records in the ring are.
- * *out refers to the ring until the next call. */
+ * no record now. A damaged record is skipped; if its size is wrong, all records in the ring are
+ * skipped. *out refers to the ring until the next call. */
 bool perf_ring_take(struct perf_ring *ring, const struct perf_layouts *layouts,
                     struct perf_record *out);
 

@@ -178,8 +178,7 @@ static bool symbol_covers(const Elf64_Sym *symbol, uint64_t address) {
            address - symbol->st_value < symbol->st_size;
 }
 
-/* Copies a name of at most room - 1 bytes from the string table; name is "" if it cannot be
- * read. */
+/* Copies a name from the string table, cut to room - 1 bytes; name is "" if it cannot be read. */
 static void read_symbol_name(remote_read_fn *read, void *arg, const struct dynamic_tables *t,
                              uint64_t offset, char *name, size_t room) {
     *name = '\0';

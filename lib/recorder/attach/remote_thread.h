@@ -35,7 +35,7 @@ void remote_unwind(struct remote_unwinder *u, pid_t own_tid, const struct cfi_re
 /* A caller on a stack. */
 struct remote_call {
     uint64_t address; /* the caller's return address */
-    uint64_t sp;      /* the stack pointer there */
+    uint64_t sp;      /* the stack pointer at `address` */
     uint64_t entry;   /* the stack pointer before the call of that caller itself; `sp`: not known */
     uint64_t function; /* the function that it called: its first byte or, where that is not known,
                           an address within it */

@@ -13,7 +13,8 @@ static void tell_core(struct wait_edges *e, enum rec_event_kind kind, uint64_t v
     e->tell(e->tell_ctx, &event);
 }
 
-/* Counts the busy stretch that ends at at_ns by a missed wait, or by one of the loop. */
+/* Adds the busy stretch that ends at at_ns to e->fragments_ns, if waits may be missed, a loop is
+ * known and the stretch is shorter than a stall. */
 static void count_fragment(struct wait_edges *e, uint64_t at_ns) {
     uint64_t length_ns = at_ns > e->busy_ns ? at_ns - e->busy_ns : 0;
     if (e->sampled && e->known && e->busy && length_ns > 0 && length_ns < e->threshold_ns) {
@@ -150,7 +151,8 @@ static uint64_t broken_ns(const struct wait_edges *e, uint64_t begin_ns, uint64_
     return broken && all_ns >= e->threshold_ns ? all_ns - told_ns : 0;
 }
 
-/* Adds the past time in which it is not known whether there was a stall to e->unwatched_ns. */
+/* If waits are sampled, adds to e->unwatched_ns the past busy time, which lies between the idle
+ * times, in which it is not known whether there was a stall. */
 static void count_broken(struct wait_edges *e, const struct finder_interval *idle, uint32_t count,
                          enum rec_past past, uint64_t from_ns, uint64_t at_ns) {
     uint64_t begin_ns = past == REC_PAST_ANEW ? UINT64_MAX : from_ns;

@@ -63,9 +63,10 @@ void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
 void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint64_t at_ns);
 /* Reports that the thread's wait ends at at_ns, if a wait had begun. */
 void wait_edges_exit(struct wait_edges *e, uint64_t at_ns);
-/* Reports that waits may be missed from at_ns on: the thread counts as idle until it is seen again.
- * If `sampled` is false and no loop is known, the waits before at_ns are forgotten (finder_miss),
- * so that the time before at_ns is never attributed. */
+/* Reports that waits may be missed from at_ns on, or, if `sampled` is true, may have been missed by
+ * at_ns: the thread counts as idle until it is seen again. If `sampled` is false and no loop is
+ * known, the waits before at_ns are forgotten (finder_miss), so that the time before at_ns is never
+ * attributed. */
 void wait_edges_miss(struct wait_edges *e, uint64_t at_ns);
 /* Reports that the thread is seen again at at_ns, in no wait of its loop. */
 void wait_edges_resume(struct wait_edges *e, uint64_t at_ns);

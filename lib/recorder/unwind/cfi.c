@@ -139,8 +139,8 @@ static bool fde_covers_async(const struct cfi_fde *fde, uint64_t address) {
     return address >= fde->start && address - fde->start < fde->size;
 }
 
-/* Searches all entries of .eh_frame, in a module without a search table. A damaged entry is skipped
- * if its length is valid; else the search ends. */
+/* Searches the entries of .eh_frame, at most SCAN_MAX, in a module without a search table. A
+ * damaged entry is skipped if its length is valid; else the search ends. */
 static enum cfi_status scan_async(const struct cfi_module *m, uint64_t frames, uint64_t address,
                                   struct cfi_fde *fde) {
     struct cfi_cursor c = cursor_at_async(m, frames);

@@ -1,9 +1,10 @@
-/* Call frame information (.eh_frame): which register holds which value at one instruction. Pure
- * code over bytes: the caller gives the memory of a module that may be read, and all bytes are
- * checked, as the section belongs to whatever library the program loaded. Nothing here allocates,
- * locks or calls libc beyond memcpy and memset, so that it may run while a thread is sampled.
- * Sources: System V ABI AMD64 1.0, section 3.7 (pointer encodings); Linux Standard Base Core 5.0,
- * 10.6 (.eh_frame, .eh_frame_hdr); DWARF 5, sections 2.5 and 6.4; for the registers, arch.h. */
+/* Call frame information (.eh_frame): where the caller's values of the registers are at one
+ * instruction. Pure code over bytes: the caller gives the memory of a module that may be read, and
+ * all bytes are checked, as the section belongs to whatever library the program loaded. Nothing
+ * here allocates, locks or calls libc beyond memcpy and memset, so that it may run while a thread
+ * is sampled. Sources: System V ABI AMD64 1.0, section 3.7 (pointer encodings); Linux Standard Base
+ * Core 5.0, 10.6 (.eh_frame, .eh_frame_hdr); DWARF 5, sections 2.5 and 6.4; for the registers,
+ * arch.h. */
 #ifndef STALLREC_CFI_H
 #define STALLREC_CFI_H
 

@@ -174,7 +174,8 @@ static bool is_single_writing_back_async(uint32_t insn) {
     return is_async(insn, UINT32_C(0x3b2007e0), UINT32_C(0x380007e0));
 }
 
-/* Computes how many bytes one instruction adds to sp. False: that is known only at run time. */
+/* Computes how many bytes one instruction adds to sp. False: that is known only at run time, or the
+ * instruction loads or stores vectors with write-back. */
 static bool sp_change_async(uint32_t insn, int64_t *change) {
     *change = 0;
     if (is_async(insn, MASK_IMM_SP, ADD_SP_SP)) {

@@ -19,7 +19,7 @@ typedef void unwind_visit_fn(void *arg, const struct cfi_module *module);
 /* The source of the modules through which stacks are unwound. */
 struct unwind_modules {
     void *arg;
-    /* Calls visit(visit_arg, module) with the module whose code holds `pc`, and keeps that module
+    /* Calls visit(visit_arg, module) with the module whose memory holds `pc`, and keeps that module
      * mapped during the call. False: no module holds `pc`. */
     bool (*find_async)(void *arg, uint64_t pc, unwind_visit_fn *visit, void *visit_arg);
     /* Returns a number that changes whenever a module has been loaded or unloaded. */

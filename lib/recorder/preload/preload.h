@@ -108,8 +108,8 @@ struct preload_news {
                         members are written */
     uint32_t kind;   /* enum preload_news_kind */
     uint32_t pid;
-    uint64_t age_ms; /* the stall's age; at its end its length; of a stall that is taken back, the
-                        length that was reported */
+    uint64_t age_ms; /* the stall's age; at its end its length; of a stall that is taken back, as in
+                        monitor_finding.taken_back */
     char what[16];   /* the stall's kind: "hang" … */
 };
 

@@ -32,8 +32,8 @@ static struct {
     int report_fd;
     dev_t report_dev;
     ino_t report_ino;
-    char line[VARIABLES][LINE_SIZE]; /* "NAME=value"; "" if it was not set or is too long.
-                                        LD_PRELOAD: our library alone */
+    char line[VARIABLES][LINE_SIZE]; /* "NAME=value"; "" if it was not set or is too long. The line
+                                        of LD_PRELOAD names our library alone */
 } taken;
 
 /* ---- removing variables ---- */
@@ -82,7 +82,7 @@ static void env_keep(char *line, const char *name, const char *value, size_t siz
 /* Stores the part of LD_PRELOAD that names this library. leave: also removes this part, and
  * nothing else, from the environment. */
 static void take_ld_preload(bool leave) {
-    static char rest[LINE_SIZE]; /* the environment refers to this line from then on */
+    static char rest[LINE_SIZE]; /* with `leave`, the environment refers to this line */
     const size_t name_size = strlen("LD_PRELOAD=");
     const char *list = get_value("LD_PRELOAD");
     size_t used = name_size;

@@ -54,7 +54,8 @@ static void exec_resolve_once(void) {
     }
 }
 
-/* These functions do nothing in a child of vfork, because it shares its parent's memory. */
+/* exec_begins reports that the program is about to be replaced by another one, exec_fails that this
+ * has failed. Both do nothing in a child of vfork, because it shares its parent's memory. */
 static void exec_begins(void) {
     if (preload_watches_process()) {
         preload_exec_begins();

@@ -5,8 +5,8 @@
  * prctl and syscall are interposed, since only there a filter is known before it is in force. A
  * child process tries whether the filter would kill a call of the recorder (preload_probe.h). The
  * recorder stops before the installation of a filter that kills a call which a watched thread makes
- * for it, or, if the filter is for all threads, any of its calls; and it does not start under a
- * filter that kills any of its calls. */
+ * for the recorder, or, if the filter is for all threads, any of the recorder's calls; and the
+ * recorder does not start under a filter that kills any of its calls. */
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
@@ -36,9 +36,9 @@ static void filter_resolve_once(void) {
 
 /* Handles a filter that the program is about to install: on all threads if `synchronised`, else on
  * the calling thread. A filter on the calling thread alone, if that thread is not watched and the
- * filter would kill any of the recorder's calls, keeps the thread from ever being watched. Any
- * other filter stops the recorder if it would kill a call that watched threads make for the
- * recorder, or is synchronised and would kill any of the recorder's calls. */
+ * filter would kill any of the recorder's calls, keeps the thread from ever being watched. A filter
+ * on a watched thread, or on all threads, stops the recorder if it would kill a call that watched
+ * threads make for the recorder, or is synchronised and would kill any of the recorder's calls. */
 static void before_filter(const struct probe_filter *filter, bool synchronised) {
     struct probe_verdict verdict;
     bool of_watched = synchronised || preload_watches();

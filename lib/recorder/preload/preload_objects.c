@@ -8,7 +8,8 @@
 #include "preload/preload_private.h"
 
 /* Returns the inode number of the file of the object's lowest descriptor; 0 = not known, not
- * needed, or the file has no type in st_mode, as those of eventfd(2), which share one number. */
+ * needed, or the file has no type in st_mode, as the files of eventfd(2), which share one
+ * number. */
 static uint64_t file_number(const struct thread_watch *w, const struct finder_object *object) {
     struct stat sb;
     int saved_errno = errno;

@@ -124,8 +124,8 @@ enum {
 struct thread_watch {
     atomic_bool taken;
     struct monitor_thread shared; /* if shared.loop is NULL, the thread is not recorded yet */
-    struct stallrec_loop loop;    /* the loop of this thread, unless it is the first one */
-    struct rec_inbox inbox;       /* the inbox of this thread, unless it is the first one */
+    struct stallrec_loop loop;    /* the loop of this thread, used unless `first` is true */
+    struct rec_inbox inbox;       /* the inbox of this thread, used unless `first` is true */
     uint64_t stack_top, stack_size;
     uint64_t begin_ns; /* of the main thread, preload_begin_ns; of another thread, the time at which
                           its watching began */
@@ -163,7 +163,8 @@ static inline void preload_call_ends(const struct thread_watch *w) {
  * that thread's stack. config is borrowed for ever; *program is copied. */
 void preload_watch_process(const struct preload_config *config, const char *program,
                            uint64_t frame);
-/* Reports that the program is about to be replaced by another one, or that this has failed. */
+/* Reports, if `replaced`, that the program is about to be replaced by another one, else that this
+ * has failed. */
 void preload_watch_replaced(bool replaced);
 /* Starts the recorder at once, rather than with the first wait, if the main thread is watched. */
 void preload_watch_from_start(void);
@@ -228,8 +229,9 @@ bool preload_begin_select(const struct preload_caller *caller, int n, const fd_s
 bool preload_begin_epoll(const struct preload_caller *caller, int fd);
 bool preload_begin_condition(const struct preload_caller *caller, const void *condition);
 bool preload_begin_signals(const struct preload_caller *caller);
-/* Reports that the calling thread begins to sleep, which is no wait of a loop; else as the others.
- */
+/* Reports that the calling thread begins to sleep, which is no wait of a loop. From true on until
+ * preload_end_wait the thread is not signalled. False: preload_end_wait must not be called. errno
+ * is kept. */
 bool preload_begin_sleep(void);
 /* Reports that the wait or sleep of the calling thread has ended. errno is kept. */
 void preload_end_wait(void);

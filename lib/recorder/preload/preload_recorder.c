@@ -271,7 +271,8 @@ static void configure(struct stallrec_config *config) {
     if (from->max_threads > 0) {
         config->max_threads = from->max_threads;
     }
-    /* By the time at which the loop is found, its launch is over. */
+    /* The launch is over by the time at which the loop is found, so its detector is off unless the
+     * user asks for it. */
     config->detectors &= ~(uint32_t)STALLREC_DETECT_LAUNCH;
     if (from->detectors != 0) {
         config->detectors = from->detectors;

@@ -123,8 +123,8 @@ static void add(struct thread_watch *w) {
     atomic_fetch_sub(&watch.adding, 1);
 }
 
-/* Starts recording the calling thread, at a blocking wait. False: the thread is not recorded, now
- * or for good, and w may then belong to another thread. */
+/* Starts recording the calling thread, at a blocking wait or from the start. False: the thread is
+ * not recorded, now or for good, and w may then belong to another thread. */
 static bool record_thread(struct thread_watch *w) {
     int state = RECORDER_NONE;
     bool first = atomic_compare_exchange_strong(&watch.recorder, &state, RECORDER_STARTS);

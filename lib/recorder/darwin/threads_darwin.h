@@ -24,10 +24,11 @@ void threads_darwin_walk_async(struct images *images, const struct task_copy *co
 
 /* Fills out[0 .. result), result <= max, by rising id. The caller, which is the monitor, and the
  * watched thread are left out, and so is a thread that ends meanwhile. If there are more threads
- * than `max`, `owner` (the thread for which the watched one waits, -1 = none), the thread for
- * which that one waits, and so on, are among those captured, together with those of the lowest
- * ids. A thread whose stack could not be taken has no frames and no waits_for; after 100 ms the
- * threads that follow get neither. *left_out: number of threads for which there was no room. */
+ * than `max`, `owner` (the thread for which the watched one waits, -1 = none), the thread for which
+ * that one waits, and so on, are among those captured, together with those of the lowest ids. A
+ * thread whose stack could not be taken has no frames and no waits_for; a thread that is reached
+ * later than 100 ms after the start has neither, too. *left_out: number of threads for which there
+ * was no room. */
 uint32_t threads_darwin_capture_async(struct threads_darwin *t, int64_t owner,
                                       struct rec_thread *out, uint32_t max, uint32_t *left_out);
 

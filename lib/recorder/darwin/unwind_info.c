@@ -117,7 +117,8 @@ static bool start_at_async(const struct unwind_info *u, const struct sorted *in,
                     : index_start_async(u, in->header, i, start);
 }
 
-/* Sets *found to the last of `count` entries that begins at or before `offset`. */
+/* Sets *found to the last of `count` entries that begins at or before `offset`; UNWIND_INFO_NONE:
+ * none does. */
 static enum unwind_info_status page_search_async(const struct unwind_info *u,
                                                  const struct sorted *in, uint32_t count,
                                                  uint64_t offset, uint32_t *found) {

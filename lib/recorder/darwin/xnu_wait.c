@@ -23,8 +23,8 @@ static struct xnu_wait unfair_async(const struct memory *memory, const struct xn
     }
     uint32_t value =
         memory_u32_async(raw); /* the lock's present word, as the argument has an earlier value */
-    /* A lock with a waiter has one of these bits cleared. pthread_join waits on a word that is the
-     * port name itself, which becomes MACH_PORT_DEAD. */
+    /* A lock with a waiter has one of the PORT_LOW_BITS cleared. pthread_join waits on a word that
+     * is the port name itself, which becomes MACH_PORT_DEAD. */
     bool join = (call->args[2] & PORT_LOW_BITS) == PORT_LOW_BITS;
     return (struct xnu_wait){.kind = join ? REC_WAIT_THREAD : REC_WAIT_MUTEX,
                              .address = join ? 0 : address,

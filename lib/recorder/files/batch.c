@@ -49,7 +49,8 @@ struct gather {
     int dir, fd;
     z_stream z;
     uint64_t written, limit;
-    file_name *names; /* names of the folder's files, sorted: sessions, then dumps, each by time */
+    file_name *names; /* names of the folder's files that may be sent, sorted: sessions, then dumps,
+                         each by time */
     uint32_t count, cap;
     file_name *taken;
     uint32_t taken_count;

@@ -53,8 +53,8 @@ void rec_dump_name(char name[REC_FILE_NAME], const struct rec_dump *dump, bool l
 void rec_session_name(char name[REC_FILE_NAME], const uint8_t id[REC_UUID_SIZE], int64_t start_ms,
                       bool live);
 
-/* Sets name to that of a spool's file: it is hidden, is of no other kind, and is never sent or
- * counted. */
+/* Sets name to that of a spool's file: a hidden name, of which rec_file_name_read says
+ * REC_FILE_OTHER, so that the file is never sent or counted. */
 void rec_spool_name(char name[REC_FILE_NAME], const uint8_t id[REC_UUID_SIZE], int64_t start_ms,
                     uint32_t pid);
 /* Reads the process id from a spool's file name. False: the name is that of another file. */

@@ -44,9 +44,9 @@ enum stallrec_error rec_policy_open(struct rec_policy *policy, const struct stal
                                     void (*random)(void *ctx, uint8_t *out, size_t len), void *ctx);
 
 /* Begins the session: removes junk, gives the session files of dead processes their final names,
- * and makes a session file. *config gets callbacks that count and then call the app's, with
- * `policy` as user data; *about gets the members about the policy, which are the same in every
- * dump. clock_ns: monotonic time in ns. */
+ * and makes a session file. *config gets callbacks stall_begin, stall_end and dump_lost that count
+ * and then call the app's, with `policy` as user data; *about gets the members about the policy,
+ * which are the same in every dump. clock_ns: monotonic time in ns. */
 void rec_policy_begin(struct rec_policy *policy, struct stallrec_config *config,
                       struct rec_about *about, const struct rec_context *context, int64_t wall_ms,
                       uint64_t (*clock_ns)(void));

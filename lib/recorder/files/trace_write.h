@@ -1,10 +1,11 @@
 /* Writes a core's events, and the samples and values that it gets, as an event trace (replay.h), so
- * that a replay makes the same detections and dumps. It wraps the core's capture. On any platform.
+ * that a replay makes the same detections and dumps. The trace wraps the capture that the core is
+ * given. On any platform.
  *
  *     rec_trace_begin(…), rec_trace_capture(trace)      // before rec_core_init
- *     rec_trace_started(trace);                         // after it
+ *     rec_trace_started(trace);                         // after rec_core_init
  *     rec_event_tell(core, &event);
- *     rec_trace_event(trace, &event);                   // after it: the core's answers come first
+ *     rec_trace_event(trace, &event);                   // then, as the core's answers come first
  *     rec_trace_flush(trace);                           // between events; writes
  *
  * The trace has `set steps told`: the replay steps when this core was stepped, so that a late
@@ -64,8 +65,8 @@ struct rec_trace {
  * struct is large, and need not be zeroed before. */
 void rec_trace_begin(struct rec_trace *trace, const struct stallrec_config *config,
                      const struct rec_capture *capture, struct rec_out *out, uint64_t now_ns);
-/* Returns the capture for the core, which calls `capture` and records its answers. It is valid as
- * long as trace. */
+/* Returns the capture for the core, whose functions call those of the capture given to
+ * rec_trace_begin and record their answers. It is valid as long as *trace. */
 struct rec_capture rec_trace_capture(struct rec_trace *trace);
 /* Writes the answers that rec_core_init got. It must be called after rec_core_init. */
 void rec_trace_started(struct rec_trace *trace);

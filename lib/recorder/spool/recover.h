@@ -21,7 +21,7 @@ struct recover_request {
 
 struct recover_counts {
     uint32_t dumps;   /* number of dumps written */
-    uint32_t fatal;   /* number of those dumps whose process died in the stall */
+    uint32_t fatal;   /* number of dumps, of those in `dumps`, whose process died in the stall */
     uint32_t earlier; /* number of written dumps, not in `dumps`, of recorders that started before
                          since_ms */
     uint32_t lost;    /* number of dumps that could not be written, and wait for the next start */

@@ -67,8 +67,8 @@ void rec_spool_suspend(struct rec_spool *spool, bool suspended);
  * removed. False also if rec_spool_works is false. */
 bool rec_spool_remains(const struct rec_spool *spool, int dir);
 
-/* Removes the file with the dumps in it. If dir is -1, it only unmaps the file, and the next start
- * recovers it. */
+/* Removes the file with the dumps in it from the folder `dir`, and unmaps it. If dir is -1, the
+ * file is only unmapped, and the next start recovers its dumps. */
 void rec_spool_close(struct rec_spool *spool, int dir);
 
 #endif

@@ -1,6 +1,6 @@
 /* The spool's bytes: dumps in a file, between their capture and their own files, so that they
- * outlive a process that is killed. The layout is of one version of the recorder; a file of
- * another one has another magic, and is removed unread.
+ * outlive a process that is killed. The layout is of one version of the recorder; a file of another
+ * version has another magic, and is removed unread.
  *
  *     0     "stallrec-spool/3"                        all numbers little-endian
  *     16    u32 slots, u32 bytes of a slot, u32 pid, u32 0

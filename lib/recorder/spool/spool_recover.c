@@ -75,7 +75,8 @@ static bool has_file(int dir, const struct rec_dump *dump) {
     return false;
 }
 
-/* Writes a dump to a file, unless it has one. False: it could not be written. */
+/* Writes a dump to a file and counts it, unless its file was written before (has_file). False: the
+ * dump could not be written. */
 static bool write_one(const struct rec_recovery *how, struct room *room, bool fatal,
                       struct rec_recovered *out) {
     struct rec_dump *dump = &room->dump.dump;
@@ -184,7 +185,7 @@ static bool process_lives(const struct rec_recovery *how, const struct rec_spool
 
 /* Takes the spool's lock, which is kept until fd is closed. False: a living process holds it, the
  * file is not a regular one, or the name refers to another file now. On a file system without locks
- * it is always taken, and process_lives decides there. */
+ * the lock counts as taken, and process_lives decides. */
 static bool is_dead(const struct rec_recovery *how, const char *name, int fd) {
     struct stat named, opened;
     return rec_spool_lock(fd) && fstat(fd, &opened) == 0 && S_ISREG(opened.st_mode) &&

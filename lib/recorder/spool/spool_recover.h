@@ -31,7 +31,7 @@ struct rec_recovery {
 
 struct rec_recovered {
     uint32_t dumps;   /* number of dumps written */
-    uint32_t fatal;   /* number of those dumps whose process died in the stall */
+    uint32_t fatal;   /* number of dumps, of those in `dumps`, whose process died in the stall */
     uint32_t earlier; /* number of written dumps, counted only here, of recorders that started
                          before since_ms */
     uint32_t lost;  /* number of dumps that could not be written, and whose spools stay for the next

@@ -128,8 +128,8 @@ static uint64_t function_start(const struct replay *r, uint64_t frame) {
     return r->functions.names[function - 1][0] == '?' ? 0 : function * REPLAY_FUNCTION_SIZE;
 }
 
-/* Returns the number + 1 of the stack for the sample that is taken now, and removes it from the
- * list; 0 = no stack. */
+/* Returns the number + 1 of the stack for the sample that is taken now: the first of r->samples,
+ * which is removed, or, if there is none, r->running; 0 = no stack. */
 static uint32_t next_sample(struct replay *r) {
     if (r->sample_count == 0) {
         return r->running;

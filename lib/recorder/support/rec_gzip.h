@@ -12,8 +12,8 @@ struct rec_gzip;
 /* Returns the size of the memory that rec_gzip_open needs, in bytes. */
 size_t rec_gzip_size(void);
 /* Starts a gzip member in `memory` (aligned for any type), and passes compressed bytes to `to`,
- * which must outlive it. The header holds no time and no name, so that equal input gives equal
- * bytes. NULL: zlib refuses. */
+ * which must stay valid until rec_gzip_close. The header holds no time and no name, so that equal
+ * input gives equal bytes. NULL: zlib refuses. */
 struct rec_gzip *rec_gzip_open(void *memory, struct rec_out *to);
 /* Returns the output to which the plain bytes are written; valid until rec_gzip_close. */
 struct rec_out *rec_gzip_out(struct rec_gzip *gzip);

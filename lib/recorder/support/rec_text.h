@@ -28,7 +28,8 @@ const char *rec_skip_text(const char *at, const char *text);
 /* Returns the value of a decimal or lower-case hexadecimal digit; -1: the character is no such
  * digit. */
 int rec_hex_digit(char c);
-/* As rec_hex_digit, but upper-case digits count, too. */
+/* Returns the value of a decimal or hexadecimal digit, of either case; -1: the character is no such
+ * digit. */
 static inline int rec_any_hex_digit_async(char c) {
     if (c >= '0' && c <= '9') {
         return c - '0';

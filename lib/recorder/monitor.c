@@ -199,9 +199,9 @@ static void end_loop(struct stallrec *rec, unsigned i, struct monitor_loop *l) {
     atomic_store(&thread->released, true);
 }
 
-/* Steps all watched threads, and ends those whose thread has ended. Returns the time by which the
- * next call is due, in ns of the recorder's clock; 0 = at once, REC_NEVER = only when an event
- * comes. */
+/* Steps all watched threads, and ends the watching of those that have ended. Returns the time by
+ * which the next call is due, in ns of the recorder's clock; 0 = at once, REC_NEVER = only when an
+ * event comes. */
 static uint64_t step_all(struct stallrec *rec) {
     uint64_t next = REC_NEVER;
     bool overdue = false;

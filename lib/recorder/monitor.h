@@ -41,8 +41,9 @@ struct monitor_finding {
     /* Called by the monitor with its counts so far, each time before it sleeps and when it ends;
      * NULL: not called. */
     void (*publish)(void *ctx, const struct monitor_totals *totals);
-    /* Called when a reported stall of was_ms turns out to be no stall, because another function is
-     * the loop; NULL: not called. */
+    /* Called when a reported stall turns out to be no stall, because another function is the loop.
+     * was_ms: its duration, or, if its end was not reported, the age up to which closed dumps cover
+     * it (rec_keeper.take_back). NULL: not called. */
     void (*taken_back)(void *ctx, uint64_t was_ms);
     /* Called at least once a second after all watched threads have ended: may more threads be
      * added? NULL = no. */
@@ -50,8 +51,8 @@ struct monitor_finding {
     void *ctx;
 };
 
-/* Starts the recorder as stallrec_start does, for a loop that is not known yet. *finding is
- * copied. *thread is the caller's and zeroed; its loop and inbox are set. */
+/* Starts the recorder as stallrec_start does, for a loop that is not known yet. *finding is copied.
+ * *thread is the caller's, who has zeroed it; the function sets its loop and inbox. */
 enum stallrec_error monitor_start(struct stallrec **out, const struct stallrec_config *config,
                                   const struct monitor_finding *finding,
                                   struct monitor_thread *thread);

@@ -53,7 +53,7 @@ void monitor_loop_open_spool(struct monitor_loop *l) {
                                       .about = rec->about};
     memcpy(header.session, rec->policy.session.id, sizeof header.session);
     int dir = rec_folder_fd(&rec->policy.folder);
-    /* If this fails, each dump has the fact that there is no spool. */
+    /* If the spool cannot be opened, each dump says that there is none (meter.spooled). */
     rec_spool_open(&l->spool, dir, &header);
     struct rec_keeper keeper = {l, on_keep, on_grow, on_drop, on_take_back};
     rec_core_keep(l->core, &keeper);
@@ -188,7 +188,8 @@ static uint64_t tell_now(struct monitor_loop *l, enum rec_event_kind kind) {
 
 /* Passes the inbox's messages up to until_ns to the core. A message that arrives late gets the time
  * of the latest event that was passed to the core. Messages about past stretches may close more
- * dumps than the memory for dumps holds, so closed dumps are written whenever it is used up. */
+ * dumps than the memory for dumps holds, so closed dumps are written whenever that memory is used
+ * up. */
 static void tell_inbox(struct monitor_loop *l, uint64_t until_ns) {
     struct rec_event event;
     while (rec_inbox_take(l->thread->inbox, until_ns, &event)) {
@@ -209,9 +210,9 @@ static void tell_inbox(struct monitor_loop *l, uint64_t until_ns) {
 }
 
 /* Tells the core the edge REC_LOOP_SLEEP before the first event of the loop that a poll gives after
- * an attribution: at the time of the attribution if the event is a wake, at the event's time if it
- * is no edge; nothing before another edge. A poll gives several stretches as one, which may have
- * begun before the attribution, so that the core may lack this edge. */
+ * an attribution: at the time of the attribution if that event is a wake, at the event's time if
+ * that event is no edge. Before a sleep or a turn it tells nothing. A poll gives several stretches
+ * as one, which may have begun before the attribution, so that the core may lack this edge. */
 static void tell_missed_sleep(struct monitor_loop *l, const struct rec_event *event) {
     uint64_t at = event->kind == REC_EVENT_EDGE ? l->attributed_ns : event->at_ns;
     bool missed = l->attributed_ns != 0 && event->at_ns > l->attributed_ns &&

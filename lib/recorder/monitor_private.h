@@ -89,8 +89,9 @@ struct stallrec {
 /* Opens the thread's own spool, which keeps its dumps from now on. For the first thread it must be
  * called before the monitor thread starts. */
 void monitor_loop_open_spool(struct monitor_loop *l);
-/* Prepares the thread for monitor_loop_step: makes its core if it has none, and presumes a
- * launch. */
+/* Prepares the thread for monitor_loop_step: if it has no core, makes its core and opens its spool;
+ * reports to the core that the loop is not known, if loops are found while the program runs;
+ * presumes a launch of the first thread, if the process is young. */
 void monitor_loop_begin(struct monitor_loop *l);
 /* Passes the events since the last call to the core, steps the core, and writes the dumps that are
  * due. Returns the time by which the next call is due. If that time is more than 1 s in the past,
@@ -104,8 +105,8 @@ void monitor_loop_write_rest(struct monitor_loop *l);
 /* Has the thread ended? The end of a thread by the bare system call is noticed only when the
  * thread seems to stall. */
 bool monitor_loop_has_ended(const struct monitor_loop *l);
-/* Writes the trace, if there is one: if `idle`, or if its buffer is a quarter full or a second has
- * passed since the last write. */
+/* Writes the trace to its file if `idle`, if its buffer is a quarter full, or if a second has
+ * passed since the last write. No effect if no trace is written or the thread is over. */
 void monitor_loop_flush(struct monitor_loop *l, bool idle);
 /* Prepares for the monitor's sleep, in which the thread's loop and inbox wake it (rec_loop_arm,
  * rec_inbox_sleep). Lowers *until_ns to the time at which the loop must be polled next. False: the

@@ -74,14 +74,14 @@ enum stallrec_backoff {
 /* The detectors, which are bits of stallrec_config.detectors. `stallrec --list-detectors`
  * describes them. */
 enum stallrec_detector {
-    STALLREC_DETECT_RUNLOOP = 1,   /* the loop is busy for threshold_ms */
-    STALLREC_DETECT_SEMAPHORE = 2, /* sem_count waits of sem_ms in a row without a notification */
-    STALLREC_DETECT_PING = 4,      /* a task posted to the loop has not run after ping_ms */
-    STALLREC_DETECT_FRAME_RATE =
-        8,                       /* the loop was too busy to draw; such seconds are only counted */
-    STALLREC_DETECT_CPU = 16,    /* the process uses more than cpu_limit_permille */
-    STALLREC_DETECT_LAUNCH = 32, /* the loop is not idle launch_ms after the start */
-    STALLREC_DETECT_SPAN = 64    /* an action has not ended within its limit */
+    STALLREC_DETECT_RUNLOOP = 1,    /* the loop is busy for threshold_ms */
+    STALLREC_DETECT_SEMAPHORE = 2,  /* sem_count waits of sem_ms in a row without a notification */
+    STALLREC_DETECT_PING = 4,       /* a task posted to the loop has not run after ping_ms */
+    STALLREC_DETECT_FRAME_RATE = 8, /* in some second the loop was too busy to draw enough frames;
+                                       such seconds are only counted */
+    STALLREC_DETECT_CPU = 16,       /* the process uses more than cpu_limit_permille */
+    STALLREC_DETECT_LAUNCH = 32,    /* the loop is not idle launch_ms after the start */
+    STALLREC_DETECT_SPAN = 64       /* an action has not ended within its limit */
 };
 
 /* The events that restart the clock of a busy stretch. */
@@ -319,11 +319,12 @@ STALLREC_API void stallrec_foreground(struct stallrec *rec, int foreground);
  * These functions may be called by any thread, also by several at once, unless their comments say
  * otherwise. They neither lock, allocate nor wait, and do nothing if rec is NULL, if their detector
  * is off, after stallrec_stop (rec is then not read) and in a forked child. Each sends a message,
- * which the monitor reads when it next polls its inbox; a message wakes it only if it begins
- * something with a limit or the inbox is half full, and of several such messages that come while
- * the monitor sleeps only the first does. While 256 messages wait in the inbox, further ones are
- * dropped, and while 128 wait, those that begin an action; the session's record counts the dropped
- * ones (events_dropped). Frames are not messages: the monitor reads the last 1024. */
+ * which the monitor reads when it next polls its inbox; a message wakes the monitor only if the
+ * message begins something with a limit or the inbox is half full, and of several such messages
+ * that come while the monitor sleeps only the first does. While 256 messages wait in the inbox,
+ * further ones are dropped, and while 128 wait, those that begin an action; the session's record
+ * counts the dropped ones (events_dropped). Frames are not messages: the monitor reads the last
+ * 1024. */
 
 /* Records that the display drew a frame, or asked the loop to draw one. It costs an atomic
  * addition, a few atomic loads and stores and a clock reading, so that it may be called for each
@@ -423,9 +424,9 @@ static inline void stallrec_loop_edge_(struct stallrec_loop *loop, uint64_t now,
         uint64_t sum = __atomic_load_n(&loop->busy_, __ATOMIC_RELAXED);
         __atomic_store_n(&loop->busy_, sum + ((now | 1) - was), __ATOMIC_RELAXED);
     }
-    /* Both are sequentially consistent: the monitor sets notify_ and then reads state_, this
-     * function sets state_ and then reads notify_, so at least one of the two sees the other's
-     * store. */
+    /* The store and the load are sequentially consistent: the monitor sets notify_ and then reads
+     * state_, this function sets state_ and then reads notify_, so at least one of the two sees the
+     * other's store. */
     __atomic_store_n(&loop->state_, (now & ~(uint64_t)1) | busy, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST) != 0) {
         stallrec_loop_notify_(loop, now);

@@ -21,15 +21,15 @@ enum {
     DUMP_IMAGES_MAX = 65536
 };
 /* Maximum length in bytes of a text of the model other than a function's or source file's name. A
- * longer text is cut between two characters. Genuine reports have no longer ones, and the time of a
- * filter grows with their length. */
+ * longer text is cut between two characters. Genuine reports have no longer texts, and the time to
+ * process a dump grows with the length of its texts. */
 enum { DUMP_VALUE_MAX = 4096 };
 /* Largest sample count of one stack; with DUMP_STACKS_MAX it keeps the sum of all counts of a dump
  * at 2^56 or less. */
 #define DUMP_COUNT_MAX (UINT64_C(1) << 40)
 
-/* The symbols that stallsym found for an image. Verdicts with which functions have names come
- * before the others, and a better one before a worse one. */
+/* The verdict of stallsym on the symbols of an image. The verdicts under which functions get names
+ * (ok, split-dwarf, symbols-only) come before the others, each time the better before the worse. */
 enum dump_symbols {
     DUMP_SYMBOLS_UNSET = 0, /* not symbolicated yet */
     DUMP_SYMBOLS_OK,
@@ -256,7 +256,7 @@ enum st dump_parse_again(struct dump *d, struct dump_scratch *s, const char *tex
  * used more than 1 MiB, all of its memory is freed. */
 void dump_clear(struct dump *d);
 
-/* Seeds Jansson's hash once, before threads start. */
+/* Seeds the hash of Jansson's objects. The program calls it once, before it starts threads. */
 void dump_library_init(void);
 
 /* Returns the display name of an image: the last part of its name, else of its path; NULL: it has
@@ -317,7 +317,7 @@ const char *dump_slow_action(const struct dump *d);
  * the time, and no thread that has a stack is known to have worked for 10 % or more? */
 bool dump_nothing_worked(const struct dump *d);
 /* Returns the name of the thread that used the processor most in a stall of kind cpu that
- * dump_is_about_threads does not accept, as the thread's stack is missing or not known. NULL: the
+ * dump_is_about_threads does not accept, because the dump has no stack of that thread. NULL: the
  * name is absent or empty, dump_is_about_threads is true, or the stall is of another kind. */
 const char *dump_absent_worker(const struct dump *d);
 /* Returns how many votes dump_votes writes. */
@@ -362,14 +362,14 @@ enum st dump_write_spliced(const struct dump *d, const struct dump_addition *add
 void dump_write_raw(const struct dump *d, struct sink *out);
 
 /* Writes the text of a dump or session record, which is valid JSON, as one line without its members
- * user, context and report (stall-dump(5), PRIVACY). Write errors stick to the sink. ST_NONE: it is
- * no object, and nothing was written. */
+ * user, context and report (stall-dump(5), PRIVACY). Write errors stick to the sink. ST_NONE: the
+ * text is no object, and nothing was written. */
 enum st dump_write_impersonal(const char *text, size_t len, struct sink *out) BASE_MUST_USE;
 
 /* Writes the dump's own text without the members that commands on a host add: those of
  * dump_write_spliced and "class". White space between tokens goes, too, so the bytes are the same
- * before and after stallsym and stallclassify --annotate, wherever their files are. No line end.
- * Write errors stick to the sink. */
+ * before and after stallsym and stallclassify --annotate, whatever debug files and rules these
+ * used. No line end. Write errors stick to the sink. */
 void dump_write_captured(const struct dump *d, struct sink *out);
 
 /* Writes the dump's own text as one line of JSON Lines with a member `name`, whose value is `json`,

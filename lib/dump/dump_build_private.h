@@ -23,9 +23,9 @@ bool build_text(struct dump_build *b, const struct tape_value *value, const char
 /* Copies a string value into the dump's arena. NULL: the value is no string, or memory ran out
  * (then b->no_memory is set). */
 const char *build_string(struct dump_build *b, const struct tape_value *value);
-/* Copies a string value as build_string does, but only its first DUMP_VALUE_MAX bytes: for all text
- * but names of functions and source files. A text that was cut is counted in cut_values of the
- * dump. */
+/* Copies a string value as build_string does, but at most its first DUMP_VALUE_MAX bytes, cut
+ * between two characters: for all text but names of functions and source files. A text that was cut
+ * is counted in cut_values of the dump. */
 const char *build_value(struct dump_build *b, const struct tape_value *value);
 /* Reads a string of decimal digits whose number fits 64 bits; false: the value is none, or memory
  * ran out (then b->no_memory is set). */

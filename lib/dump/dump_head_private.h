@@ -1,4 +1,5 @@
-/* The dump parser's function for the members besides stacks, images and names. */
+/* The dump parser's function for the members that describe the stall, the app, the device and the
+ * bucket. */
 #ifndef STALLKIT_DUMP_HEAD_PRIVATE_H
 #define STALLKIT_DUMP_HEAD_PRIVATE_H
 

@@ -67,7 +67,7 @@ static void write_value(struct splicer *s, struct span value) {
 
 /* ---- objects and arrays with special members ---- */
 
-/* Writes the new value of a special member; index is the element's number in its list, or 0. */
+/* Writes the new value of a special member (index is 0), or of element `index` of a list. */
 typedef void (*write_special)(struct splicer *s, struct span value, size_t index);
 
 struct special {

@@ -24,8 +24,8 @@ struct answer_head {
  * and image make one field, with a space between them. A control character below U+0020 becomes a
  * space, any other character that may not be shown a '?'. */
 void answer_head_write(const struct answer_head *h, size_t text_len, struct sink *out);
-/* Returns the length of the time up to its hour; 0 = it does not begin with a date and an hour as
- * in RFC 3339. */
+/* Returns the length of the time's beginning up to and with the hour, 13; 0 = the time does not
+ * begin with a date and an hour as in RFC 3339. */
 size_t answer_head_hour(const char *time);
 
 #endif

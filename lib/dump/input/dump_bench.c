@@ -44,7 +44,8 @@ static bool do_job(enum job job, const char *text, size_t len) {
     return done;
 }
 
-/* Runs one job over all documents; CPU seconds, or -1. */
+/* Runs one job over all documents of the file and counts them. Returns the CPU seconds; -1: the
+ * file cannot be opened, or a job failed. */
 static double run(enum job job, const char *path, size_t *documents) {
     struct dump_stream *s;
     const char *text;

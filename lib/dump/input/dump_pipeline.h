@@ -32,10 +32,10 @@ struct dump_pipeline_ops {
      * take. NULL: session records are skipped. Strings in the text hold no raw line ends. where:
      * "INPUT:LINE". */
     void (*take_session)(void *ctx, const char *where, const char *text, size_t len);
-    /* Called with each opened input on the thread of dump_pipeline_read. ST_NONE: the input holds
-     * dumps, and the bytes read of it were put back. ST_OK: it was something else and has been
-     * read. ST_ERR: it is unreadable. NULL: all inputs are dumps. The caller keeps ownership of in.
-     */
+    /* Called with each opened input that foreign_file_look does not recognise, on the thread of
+     * dump_pipeline_read. ST_NONE: the input holds dumps, and the bytes read of it were put back.
+     * ST_OK: it was something else and has been read. ST_ERR: it is unreadable. NULL: all inputs
+     * are dumps. The caller keeps ownership of in. */
     enum st (*other_input)(void *ctx, struct gz_input *in, const char *name, struct err *e);
     /* Called when every dump read so far has been taken and the next read may have to wait. A
      * command that writes as it reads flushes its output here. May be NULL. */
@@ -99,11 +99,11 @@ enum st dump_pipeline_open(struct dump_pipeline *d, unsigned jobs, struct err *e
  * (dump_stream_sees_document). Damaged files are not skipped. Skipped lines and mended texts are
  * reported as failures of ERR_UNREAD, which are notices. */
 bool dump_pipeline_read(struct dump_pipeline *d, int fd, const char *name, bool found);
-/* Reads lines and answers each: a line holds what an input of dump_pipeline_read holds, or is
- * empty, and calls ops->answered once, in order, whatever is in it; for a failure of a line
- * ops->refuse is called and not watch.fail. A line of more than DUMP_TEXT_MAX bytes is refused
- * without being kept. Compressed data is not inflated. Closes fd. watch.fail is called if fd cannot
- * be read. */
+/* Reads lines and answers each. A line holds what an input of dump_pipeline_read holds, or is
+ * empty. ops->answered is called once for each line, in order, whatever the line holds; for a
+ * failure of a line ops->refuse is called and not watch.fail. A line of more than DUMP_TEXT_MAX
+ * bytes is refused without being kept. Compressed data is not inflated. Closes fd. watch.fail is
+ * called if fd cannot be read. */
 void dump_pipeline_answer(struct dump_pipeline *d, int fd, const char *name);
 /* Does a file name end like that of a dump, a report or a profile? Case does not matter. */
 bool dump_pipeline_named(const char *name);

@@ -110,8 +110,8 @@ static void pass_blank_lines(struct dump_stream *s) {
     }
 }
 
-/* Moves to the line at which the next document begins, and skips blank lines, lines of a log and
- * the rest of a broken document. */
+/* Moves to the line at which the next document begins, and skips blank lines, lines outside of
+ * reports and the rest of a broken document. */
 static enum st find_start(struct dump_stream *s, struct err *e) {
     for (;;) {
         size_t len;
@@ -159,8 +159,8 @@ struct next_line {
 };
 
 /* Ends the document after the `used` bytes of the line that the scanner took. The rest of the line
- * is a document of its own if it begins with '{' after blanks; else it belongs to this one, whose
- * parser refuses it unless it is blank. */
+ * is a document of its own if it begins with '{' after blanks; else the rest belongs to this
+ * document, whose parser refuses it unless the rest is blank. */
 static void end_at(struct dump_stream *s, const struct next_line *line, size_t used, size_t *len) {
     const char *rest = s->text.data + s->pos + used;
     size_t left = line->len - used, blanks = 0;

@@ -9,16 +9,16 @@
 #include "base/err.h"
 #include "base/gz.h"
 
-/* The stream of one input's documents, one at a time: JSON Lines, an object over many lines, text
- * reports and .ips files (report_formats.h), in any order, plain or compressed with gzip (found by
- * content). The stream holds one document in memory. */
+/* A stream that gives the documents of one input, one at a time: JSON Lines, an object over many
+ * lines, text reports and .ips files (report_formats.h), in any order, plain or compressed with
+ * gzip (found by content). The stream holds one document in memory. */
 struct dump_stream;
 struct report_maps;
 
-/* Opens a stream on fd, which it owns from now on. name is for messages, and copied. */
+/* Opens a stream on fd, which the stream owns from now on. name is for messages, and copied. */
 enum st dump_stream_open(struct dump_stream **out, int fd, const char *name, struct err *e);
 /* Opens a stream on an input that the caller has opened and perhaps looked into (gz_input_unread).
- * It owns `in`, even on failure. */
+ * The stream owns `in`; if opening fails, `in` is closed. */
 enum st dump_stream_open_input(struct dump_stream **out, struct gz_input *in, struct err *e);
 /* Opens a stream on a text that is part of an input: line and offset are the position of its first
  * byte in that input. text is copied. ST_ERR: ERR_NOMEM. */
@@ -34,8 +34,8 @@ void dump_stream_use_maps(struct dump_stream *s, const struct report_maps *maps)
 /* Reads the next document's text, borrowed until the next call, and the number (from 1) of its
  * first line. ST_NONE: the input has ended. ST_ERR: this document is unreadable (too long, cut,
  * damaged gzip), and *line is its first line; call again for the next one, until ST_NONE. Blank
- * lines, lines outside of text reports and the rest of a broken document are skipped. It returns as
- * soon as the end of the document is certain. */
+ * lines, lines outside of text reports and the rest of a broken document are skipped. The function
+ * returns as soon as the end of the document is certain. */
 enum st dump_stream_next(struct dump_stream *s, const char **text, size_t *len, uint64_t *line,
                          struct err *e) BASE_MUST_USE;
 
@@ -60,10 +60,10 @@ bool dump_stream_sees_document(struct dump_stream *s);
  * ERR_NOMEM. */
 enum st dump_stream_is_text(const char *bytes, size_t len, bool *more, struct err *e) BASE_MUST_USE;
 /* Returns the number of lines that dump_stream_next has skipped outside of reports, blank ones
- * apart; 0 if they are the lines of a log. */
+ * apart; 0 if the lines between the reports are those of a log. */
 uint64_t dump_stream_passed_over(const struct dump_stream *s);
-/* Returns the number of reports, in text or JSON, whose lines had to be mended (text_mend.h), and
- * of values with reports that were taken out of lines (line_value.h). */
+/* Returns the number of reports, in text or JSON, whose lines had to be mended (text_mend.h), plus
+ * the number of values with reports that were taken out of lines (line_value.h). */
 uint64_t dump_stream_mended(const struct dump_stream *s);
 void dump_stream_close(struct dump_stream *s);
 

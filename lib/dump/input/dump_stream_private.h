@@ -25,7 +25,7 @@ struct dump_stream {
                       with '{' */
     bool at_end;   /* the input has ended, or failed */
     bool first;    /* no line was read yet, so that a byte order mark may come */
-    bool searched; /* lines need no longer be searched for reports between them */
+    bool searched; /* the input need not be searched again for a report between other lines */
     bool in_text;  /* lines before the text reports, and between them, are skipped */
     bool in_prose; /* false: the lines between the reports are those of a log; true: they are prose
                     */
@@ -66,7 +66,7 @@ enum st stream_read_some(struct dump_stream *s, struct err *e);
 /* Calls the caller's function `before`, because reading may wait, and then appends more of the
  * input to the text. Returns as stream_read_some; ST_NONE also if the input had ended before. */
 enum st stream_read_more(struct dump_stream *s, struct err *e);
-/* Reads more of the input if that needs no waiting; false: it did not. */
+/* Reads more of the input if that needs no waiting; false: nothing was read. */
 bool stream_read_at_once(struct dump_stream *s);
 /* The first bytes of the recorder's dumps and session records. */
 #define STREAM_DUMP_HEAD "{\"format\":\"stall-"
@@ -109,12 +109,12 @@ bool stream_mend_json(struct dump_stream *s, size_t len);
  * len bytes? All of the value is read. */
 bool stream_has_value(struct dump_stream *s, size_t at, size_t len);
 /* If such a value begins in the line at pos, replaces that line, up to the value's end, by the
- * decoded value, whose end is value_end. What is behind it becomes a line of its own. False: there
- * is none. */
+ * decoded value, whose end is value_end. The bytes behind the value become a line of their own.
+ * False: no such value begins there. */
 bool stream_take_value(struct dump_stream *s, size_t len);
 /* Is pos within a value that stream_take_value decoded? */
 bool stream_in_value(const struct dump_stream *s);
-/* If pos is behind the value that was decoded last, sets `line` right. */
+/* If pos is behind the value that was decoded last, corrects `line` by value_feeds. */
 void stream_pass_value(struct dump_stream *s);
 
 /* ---- text (dump_stream_text.c) ---- */

@@ -61,8 +61,8 @@ struct stream_value {
     bool within_line; /* it is a string or an object, whose line may have more */
 };
 
-/* Reads a value, and returns whether it holds a report. One that the end of the input cuts may hold
- * one, too. */
+/* Reads a value, and returns whether it holds a report. A value that the end of the input cuts
+ * counts if its part that was read holds a report. */
 static bool value_is_wanted(struct dump_stream *s, const struct line_value *v, size_t line_end,
                             struct strbuf *out, struct stream_value *value) {
     value->cell = value->within_line = false;
@@ -178,7 +178,8 @@ bool stream_take_value(struct dump_stream *s, size_t len) {
         char *text = s->text.data;
         const size_t old = found.end - s->pos;
         s->value_last = s->line + feeds_in(text + s->pos, old - 1);
-        /* Fewer lines than before: only a cell's last line feed may be missing, never two. */
+        /* The difference is negative (modulo 2^64) if decoding removed line feeds, as it does with
+         * the soft line ends of quoted-printable. */
         s->value_feeds = feeds_in(out.data, out.len) - feeds_in(text + s->pos, old);
         memcpy(text + s->pos, out.data, out.len);
         memmove(text + s->pos + out.len, text + found.end, s->text.len - found.end);

@@ -14,7 +14,7 @@ static const struct foreign {
     const char *magic;
     size_t len, at;
     const char *text;
-    bool around; /* a text that is read may stand behind these bytes */
+    bool around; /* a report that a reader takes may stand behind these bytes */
 } foreign[] = {
     {"\177ELF", 4, 0, OBJECT, false},
     {"\xcf\xfa\xed\xfe", 4, 0, OBJECT, false},

@@ -31,8 +31,9 @@ static bool is_time_digit(const char *text, size_t len, size_t at) {
     return false;
 }
 
-/* Returns how many of the first `len` bytes of text the line begins with, too. The digits of times
- * may differ, and the line may end before a blank of text, which then counts. */
+/* Returns how many bytes at the start of the line equal those at the start of text, at most `len`.
+ * The digits of times may differ, and the line may end before a blank of text, which then
+ * counts. */
 static size_t common_len(const char *text, size_t len, struct span line) {
     size_t most = line_len(line) < len ? line_len(line) : len;
     size_t n = 0;

@@ -57,8 +57,8 @@ static bool take_tag(struct span text, struct tag *out) {
     return false;
 }
 
-/* Does the line begin with a mark that is in front of each of its text's lines, or of its item of a
- * list? Then the lines behind the tag have it, too, and text_mend.h has to remove it. */
+/* Does the line begin with a mark of quoting, of a list or of numbered lines? Then the lines behind
+ * the tag may have such a mark, too, and text_mend.h has to remove these marks. */
 static bool begins_with_mark(struct span line) {
     const struct span bare = line_trim(line);
     return bare.p < bare.end && strchr(">-*0123456789", *bare.p);

@@ -35,9 +35,10 @@ enum line_value_end {
     LINE_VALUE_OPEN,  /* the text ends before the value does */
     LINE_VALUE_NONE,  /* what is there is no value of this kind */
 };
-/* Appends what the value means to out, and sets text->p behind what was taken. On LINE_VALUE_OPEN
- * the function can be called again with more text from text->p on. whole: there is no more text,
- * and all of it is taken. For a string or an object the text has to end with its line. */
+/* Appends the decoded value to out, and sets text->p behind the bytes that were taken. On
+ * LINE_VALUE_OPEN the function can be called again with more text from text->p on. whole: there is
+ * no more text, and all of it is taken. For a string or an object the text has to end with its
+ * line. */
 enum line_value_end line_value_read(const struct line_value *v, struct span *text, bool whole,
                                     struct strbuf *out);
 

@@ -66,7 +66,7 @@ static void drop_taken(struct line_reader *r) {
     r->start = 0;
 }
 
-/* Appends more of the input to the text. ST_NONE: it has ended. */
+/* Appends more of the input to the text. ST_NONE: the input has ended. */
 static enum st read_on(struct line_reader *r, struct err *e) {
     drop_taken(r);
     char *room = strbuf_room(&r->text, ANSWER_READ_SIZE);

@@ -165,10 +165,10 @@ static bool has_session_mark(const char *text, size_t len) {
     return false;
 }
 
-/* Returns the number of the text that is read next from s, which tells it from the other texts of
- * the input: from the number of s, and the number of texts of s so far. A text within a
- * stall-input/1 record that is a line of dump_pipeline_answer has the number that it has in a file
- * of its own. */
+/* Returns a number by which the text that is read next from s differs from the other texts of the
+ * input. It is made of the number of s and of the number of pieces that s has given so far. A text
+ * within a stall-input/1 record that is a line of dump_pipeline_answer has the number that it has
+ * in a file of its own. */
 static uint64_t number_in_input(const struct document *doc, const struct document_source *s) {
     enum { PIECES_BITS = 24 };
     return (s->number << PIECES_BITS) + (doc->pieces.len - s->first);
@@ -275,9 +275,9 @@ static enum st read_answer_list(struct document *doc, const struct document_sour
     return err_is(e) ? ST_ERR : ST_OK;
 }
 
-/* Cuts a text into documents and reads each of them. around: the text that it was in; NULL: none.
- * name: the text before the line number in messages about a document; NULL: messages give no line
- * number. */
+/* Cuts a text into documents and reads each of them. around: the text that held this one; NULL:
+ * none. name: the text before the line number in messages about a document; NULL: messages give no
+ * line number. */
 static enum st read_cut(struct document *doc, struct span text,
                         const struct document_source *around, const char *name, struct err *e) {
     enum { LINE_BITS = 20 };

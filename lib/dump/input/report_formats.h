@@ -50,7 +50,7 @@ struct report_choice {
      * lacks it is refused. NULL: the process that the report is about, see stall-reports(5). */
     const char *process;
     /* Number of the document in its input. It becomes a part of the ids of stalls that are written
-     * without a time, which else are equal if the stalls are; 0 = not known. */
+     * without a time, because equal stalls would else have equal ids; 0 = not known. */
     uint64_t number;
 };
 /* Converts as report_convert does. */

@@ -9,8 +9,8 @@
 #include "base/strbuf.h"
 #include "dump/json/span_private.h"
 
-/* Returns the length in bytes of the space character at p that is not an ASCII blank. A character
- * without width and the entity &nbsp; count as such; 0: there is none. */
+/* Returns the length in bytes of the space character at p that is not an ASCII blank. Characters
+ * without width and the entities of such spaces, as &nbsp;, count as well; 0: there is none. */
 size_t text_space_at(const char *p, const char *end);
 /* Does the text have a space or entity that text_add_plain replaces? */
 bool text_is_changed(struct span text);

@@ -57,8 +57,8 @@ enum text_mended {
  * `line`. *room is marked failed if memory runs out. */
 enum text_mended text_mend_line(struct text_mend *m, struct span line, struct strbuf *room,
                                 struct span *out);
-/* Sets *room to the mended form of the first lines of a text, at most `most` bytes of it; *room is
- * marked failed if memory runs out. */
+/* Sets *room to the mended form of the lines in the first `most` bytes of a text; *room is marked
+ * failed if memory runs out. */
 void text_mend_head(struct text_mend m, struct span text, size_t most, struct strbuf *room);
 
 #endif

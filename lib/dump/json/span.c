@@ -11,7 +11,7 @@ void span_skip_space(struct span *s) {
 }
 
 /* Returns the end of the string whose opening quote is at p, the byte after its closing quote;
- * `end` if it has none. */
+ * `end` if the string has no closing quote. */
 static const char *string_end(const char *p, const char *end) {
     for (p++; p < end && *p != '"'; p++) {
         p += *p == '\\' && p + 1 < end;
@@ -30,8 +30,8 @@ struct inside {
     bool in_string;
 };
 
-/* Skips a word of eight bytes. It is not skipped, and the result is false, if the container may end
- * in it or if it has a backslash. */
+/* Skips a word of eight bytes. The word is not skipped, and the result is false, if the container
+ * may end in the word or the word has a backslash. */
 static bool skip_word(struct inside *at, const char *p) {
     /* With bit 5 set, '[' becomes '{' and ']' becomes '}'. */
     const uint64_t word = word_load(p), folded = word | word_of(0x20);

@@ -1,9 +1,9 @@
-/* A JSON text as one array of its values, in the order of the text. It holds the same as a tree,
- * without a pointer, a copy or an allocation for each value. Of two members with one name the last
- * one counts.
+/* A JSON text as one array of its values, in the order of the text. The array holds the same as a
+ * tree, without a pointer, a copy or an allocation for each value. Of two members with one name the
+ * last one counts.
  *
  *     {"a":[1,{}],"b":""}   kind    object string array integer object string string
- *                           extent     7      1     3      1       1      1      1 */
+ *                           extent     7      1     3      1       1      1      1  */
 #ifndef STALLKIT_DUMP_TAPE_H
 #define STALLKIT_DUMP_TAPE_H
 
@@ -16,7 +16,7 @@
 #include "base/vec.h"
 #include "dump/json/value_kind.h"
 
-/* A value of the document. A member of an object is two of them: its name, a string, and its
+/* A value of the document. A member of an object is two values: its name, a string, and its
  * value. */
 struct tape_value {
     /* offset of the value's first byte in the text; for a string, of the byte after its opening

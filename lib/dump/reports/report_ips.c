@@ -312,8 +312,8 @@ struct ips {
     json_t *header, *root;
 };
 
-/* Sets the kind of a text without an event, whose samples count as a hang, to that of the first
- * line. */
+/* Sets the kind of a text whose event is missing, and which was therefore read as a hang, by the
+ * bug_type of the first line. */
 static void read_resource(struct report *r, const json_t *header) {
     const int64_t type = bug_type_of(header, NULL);
     if (r->reason || strcmp(r->kind, "hang") != 0) {

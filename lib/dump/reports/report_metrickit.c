@@ -1,8 +1,9 @@
-/* MetricKit's diagnostics (MXDiagnosticPayload, MXDiagnostic and MXCallStackTree, each as its
+/* Reads MetricKit's diagnostics (MXDiagnosticPayload, MXDiagnostic and MXCallStackTree, each as its
  * jsonRepresentation). Apple documents the members, not their meaning in full; what is known from
  * payloads of the field and from other readers of them:
  *   - offsetIntoBinaryTextSegment is a true offset in some and the image's load address in others;
- *     since iOS 18 it is that of the byte before a return address, which `address` itself is;
+ *     since iOS 18 the offset is that of the byte before the return address, while `address` is the
+ *     return address itself;
  *   - a crash's frames run from the innermost (root) to the outermost, those of sampled trees the
  *     other way round;
  *   - the trees of one payload may come from several launches, which loaded an image at different

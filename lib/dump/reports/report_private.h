@@ -223,8 +223,8 @@ void report_own_uuid(struct report *r, const char *uuid);
 /* ---- frames and their names (report_draft.c) ---- */
 
 /* Adds a frame to the stack that was begun, with the name that was given last for its address.
- * r->arch must be set if it is known, because it decides which bits of the address are stripped.
- * ST_ERR: ERR_LIMIT or ERR_NOMEM. */
+ * r->arch must be set if the architecture is known, because it decides which bits of the address
+ * are stripped. ST_ERR: ERR_LIMIT or ERR_NOMEM. */
 enum st report_frame(struct report *r, uint64_t address) BASE_MUST_USE;
 /* Adds a frame as report_frame does, with its own name. */
 enum st report_add_frame(struct report *r, struct report_frame frame) BASE_MUST_USE;
@@ -444,9 +444,9 @@ void report_outline_note(struct report_outline *o, size_t column);
 enum st report_outline_add(struct report *r, struct report_outline *o,
                            const struct report_outline_node *n) BASE_MUST_USE;
 /* Ends the process: its threads that have a tree are added with the heaviest path as their stack;
- * the tree of the main one, which is that of the main queue or else the first, becomes the samples.
- * joined: if the draft has a thread, the trees are further samples of it. steps: most samples that
- * a thread has; 0 = not given. */
+ * the tree of the main thread, which is the thread of the main queue or else the first one, becomes
+ * the samples. joined: if the draft has a thread, the trees are further samples of it. steps: most
+ * samples that a thread has; 0 = not given. */
 enum st report_outline_end(struct report *r, struct report_outline *o, bool joined,
                            uint64_t steps) BASE_MUST_USE;
 void report_outline_release(struct report_outline *o);

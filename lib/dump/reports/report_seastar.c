@@ -13,9 +13,10 @@
  *
  * The lines of a stall are written or stored one by one, so those of several stalls may interlace,
  * and other lines may stand between them. What a logger writes in front of a line, such as host,
- * program and process id, tells whose it is. Of one program, a reactor ends one report before it
- * begins the next, so that of two stalls of one shard the later one has the backtrace that follows;
- * those of several shards, or several backtraces, cannot be told apart. */
+ * program and process id, tells whose it is. A reactor ends one report before it begins the next,
+ * so that of two stalls of one program and shard the later one has the backtrace that follows. If
+ * stalls of several shards, or several backtraces, interlace, it cannot be told which stall has
+ * which backtrace. */
 #include "dump/reports/report_private.h"
 
 #include <string.h>

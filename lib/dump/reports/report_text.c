@@ -98,7 +98,8 @@ static bool begins_with_heaviest(struct span text, bool *more) {
     return *line.p >= '1' && *line.p <= '9' && memchr(line.p, '[', (size_t)(line.end - line.p));
 }
 
-/* Does the text begin as no other text than a report does? */
+/* Does the text begin with words with which only reports begin? *more is set if further bytes would
+ * decide. */
 static bool begins_surely(struct span text, bool *more) {
     static const char *const process[] = {"Process:  ", "Process:\t", NULL};
     static const char *const dashes[] = {"-------------------------------------", NULL};
@@ -280,8 +281,8 @@ static enum st read_text_lines(const struct report_document *d, struct span line
     return st;
 }
 
-/* Reads a text report. The macOS console appends the original .ips to the text; that is then read
- * instead, unless it is cut short. */
+/* Reads a text report. The macOS console appends the original .ips to the text; the .ips is then
+ * read in place of the text, unless the .ips is cut short. */
 static enum st report_text_read(const struct report_document *d, struct err *e) {
     struct report_document ips = *d;
     struct span translation = d->text;

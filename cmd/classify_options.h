@@ -68,8 +68,9 @@ bool classify_check_partials(const struct classify_settings *s, const struct tri
  * usage error. */
 bool classify_check_purpose(const struct cli_tool *tool, const struct classify_settings *s,
                             const struct cli_parser *p);
-/* Checks that the output does not go to the place of the history or the baseline, and --by, if not
- * bucket or holder, against other options. False after a printed usage error. */
+/* Checks that the output does not go to the place of the history or the baseline, and that --by,
+ * unless it is bucket or holder, fits the format and the other options. False after a printed usage
+ * error. */
 bool classify_check_values(const struct cli_tool *tool, const struct classify_settings *s);
 /* Checks that --heads has answers to precede, and that -F none is given with dumps that a history
  * takes, without a gate. False after a printed usage error. */

@@ -52,7 +52,7 @@ enum cli_kind {
 };
 
 /* Where and how cli_read_options stores an option's value, and how it checks the value. The macros
- * below make it: `type` is the struct of the command's settings. */
+ * below make such a setting: `type` is the struct of the command's settings. */
 struct cli_setting {
     enum cli_kind kind;
     size_t offset, size; /* position and size of the member in the settings */
@@ -271,8 +271,8 @@ struct cli_output {
     uid_t owner;
     gid_t group;
 };
-/* Notes before the inputs are read that an output will replace the file at path: it is then no
- * input of a folder, which is told. NULL and "-" are ignored. */
+/* Notes before the inputs are read that an output will replace the file at path: if a folder of
+ * inputs holds that file, the file is skipped with a message. NULL and "-" are ignored. */
 void cli_output_expect(const char *path);
 /* Opens an output; path NULL or "-": stdout. A file that is not regular (a pipe, a device), and one
  * to which stdout or stderr goes already (/dev/stdout), is written in place; else the file behind

@@ -99,8 +99,8 @@ void cli_tell_unsaid(const struct cli_tool *tool, const struct where *w,
                      const struct where_seen *seen, bool exposure, const char *who);
 /* Prints how many dumps have the id of an earlier dump and other content; 0 prints nothing. */
 void cli_tell_differing(const struct cli_tool *tool, uint64_t count);
-/* Prints how many session records do not count, as they say more than is possible; 0 prints
- * nothing. */
+/* Prints how many session records do not count, because they give more time or launches than is
+ * possible; 0 prints nothing. */
 void cli_tell_refused_sessions(const struct cli_tool *tool, uint64_t count);
 /* Prints how many stalls have several dumps, one of which says that it is all of the stall; 0
  * prints nothing. */

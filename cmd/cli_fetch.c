@@ -178,9 +178,10 @@ static bool await_end(struct cli_child *c, unsigned seconds, cli_child_waiting w
 
 /* Runs a program, found as execvp does, with empty input and its output thrown away, in a process
  * group of its own, which is killed after `seconds`, or by a signal that ends this process; on
- * Linux the program is also killed if this process ends. *said gets the last line of its error
- * output. ST_OK: it ended with status 0. ST_NONE: it ended with another status, by a signal, or too
- * late; *why becomes the reason. ST_ERR: it could not be started; *why becomes the reason. */
+ * Linux the program is also killed if this process ends. The last line of the program's error
+ * output that is not blank is appended to *said. ST_OK: the program ended with status 0. ST_NONE:
+ * it ended with another status, by a signal, or too late; *why becomes the reason. ST_ERR: it could
+ * not be started; *why becomes the reason. */
 static enum st run_fetch_program(char *const *words, unsigned seconds, cli_child_waiting waiting,
                                  void *ctx, struct strbuf *said, struct err *why) {
     struct cli_child c = {.output = -1};

@@ -79,11 +79,12 @@ enum st cli_symbols_dump(struct cli_symbols *s, struct dump *d, struct dump_addi
  * worker's, and *retired is as keyer_renew sets it. */
 enum st cli_symbols_key(struct cli_symbols *s, struct dump *d, struct keyer **keyer,
                         struct keyer **retired, struct stall_key *key, struct err *e) BASE_MUST_USE;
-/* Prints how many frames were named by other reports, and how many names were in conflict;
- * nothing if both are 0. */
+/* Prints how many frames were named by other reports, how many learned names were in conflict, and
+ * how many of one report stood against two; nothing if all three are 0. */
 void cli_symbols_tell_learned(const struct cli_symbols *s, uint64_t frames);
-/* Prints how many learned names were in conflict; nothing if none was. Runs without a summary do,
- * because one dump's wrong name takes the right one from all others. */
+/* Prints how many learned names were in conflict, and how many of one report stood against two;
+ * nothing if both are 0. Runs without a summary call it, because one dump's wrong name may take the
+ * right one from all others. */
 void cli_symbols_tell_conflicts(const struct cli_symbols *s);
 /* Is at most one of --learn and --no-learn given? False: an error was printed. */
 bool cli_symbols_check_learn(const struct cli_tool *tool, const char *learn, bool no_learn);

@@ -100,7 +100,8 @@ static void tell_unsaid(const struct classify_run *run) {
     }
 }
 
-/* Runs --annotate and --answer-each: what is counted is an answer, too. Returns the exit status. */
+/* Runs --annotate, or --answer-each with --partial, whose partials are answers, too. Returns the
+ * exit status. */
 static int pass_through(struct classify_run *run, const struct classify_settings *s,
                         const struct cli_parser *p) {
     if (!cli_output_open(&run->output, s->output.path, &run->dumps.failures)) {

@@ -184,7 +184,7 @@ static void add_orphans(struct attached_family *f) {
 }
 
 /* Finds and attaches to the children of all members. While it attaches, the members are not
- * sampled, so after ADDING_NS the rest is left to the next step. */
+ * sampled, so after ADDING_NS the other children are left to the next step. */
 static void find_children(struct attached_family *f) {
     uint64_t begin = stallrec_clock_ns();
     bool in_time = true;

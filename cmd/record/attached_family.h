@@ -28,8 +28,8 @@ bool family_open(struct attached_family **out, const struct attach_options *opti
                  struct attach_problem *problem);
 /* Returns the recording of the process that options->pid named; valid until family_close. */
 struct attach *family_first(const struct attached_family *f);
-/* Steps all processes, and, if it follows children, searches for them every 100 ms. Returns the
- * time of stallrec_clock_ns by which the next call is due. */
+/* Steps all processes, and, if the family follows children, searches for them every 100 ms. Returns
+ * the time of stallrec_clock_ns by which the next call is due. */
 uint64_t family_step(struct attached_family *f);
 /* Sets fds to descriptors, one for each living process, that become readable when that process
  * ends, and returns their number. */

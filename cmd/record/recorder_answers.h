@@ -42,12 +42,12 @@ void recorder_add_input(struct strbuf *line, uint64_t input_ms, const uint64_t *
  * REC_UNWATCHED_UNCLEAR; nothing if there are none. unwatched_ms: indexed by enum rec_unwatched. */
 void recorder_add_reasons(struct strbuf *line, const uint64_t *unwatched_ms);
 
-/* The way and the time in which the program ended. */
+/* How the program ended, and when it began and ended. */
 struct recorder_ending {
     bool ran;
-    int signal; /* signal that ended it; 0: none */
+    int signal; /* signal that ended the program; 0: none */
     int pid;
-    int64_t began_ms;            /* Unix time of its start */
+    int64_t began_ms;            /* Unix time of the program's start */
     uint64_t began_ns, ended_ns; /* times of CLOCK_MONOTONIC */
 };
 

@@ -88,8 +88,8 @@ bool settings_context(void *settings, struct cli_parser *p) {
     return !s->context.failed || cli_reject(p->tool, "--context: out of memory");
 }
 
-/* Returns a configuration with the preset's values, except for the detectors and threshold_ms, if
- * options set these. */
+/* Returns a configuration with the preset's values, except for the detectors, threshold_ms,
+ * sample_ms, ring and check_ms that options set. */
 static struct stallrec_config values(const struct recorder_settings *s) {
     struct stallrec_config config;
     stallrec_config_init(&config, sizeof config);

@@ -31,7 +31,7 @@ struct unwatched_processes {
 
 /* Looks at the program `root` and all its descendants at now_ns (ns of a monotonic clock), those
  * included whose parents have ended since an earlier look. Looks take at most a hundredth of the
- * time: each sets due_ns by how long it took. */
+ * time: each sets due_ns by the processor time that the look took. */
 void unwatched_look(struct unwatched_processes *u, const struct preload_report *report, pid_t root,
                     uint64_t now_ns);
 /* Returns the number of processes that were without a watching library for at least a second,

@@ -84,8 +84,8 @@ static enum st expose_table(struct exposure_input *x, struct gz_input *in, struc
 
 /* ---- documents or tables ---- */
 
-/* Sets *first to the first byte after a byte order mark, or to -1 if there is none, and puts the
- * bytes after the mark back into `in`. */
+/* Sets *first to the first byte of the input, which is after a byte order mark if it has one, or to
+ * -1 if there is no byte, and puts the bytes after the mark back into `in`. */
 static enum st peek_exposure(struct gz_input *in, int *first, struct err *e) {
     char bytes[EXPOSURE_PEEK];
     size_t len = 0, got = 1;

@@ -45,7 +45,8 @@ struct classify_history {
     struct map marked;        /* ids of the buckets with any mark */
     bool fixed_listed, marked_listed;
     bool back_told;  /* classify_tell_back has run */
-    struct map told; /* ids of the buckets that classify_tell_back printed; 1 = it was counted */
+    struct map told; /* ids of the buckets that classify_tell_back printed; value 1 = the bucket was
+                        counted */
 };
 
 /* Checks the options against each other, the operands, the standard input and the filter, and sets
@@ -114,7 +115,7 @@ bool classify_history_fails_back(void *ctx, const char *id);
  * reported by classify_notes_were_read. */
 bool classify_history_ignores(void *ctx, const char *id);
 /* Could all requested notes and marks be read? It is called after an output or a gate, which are
- * wrong if not. False: an error was printed. */
+ * wrong if the result is false. False: an error was printed. */
 bool classify_notes_were_read(struct classify_history *h, struct cli_failures *failures);
 /* Prints the buckets of t that came back: those marked as fixed in an earlier version, and those
  * that were gone and returned by the counts of `ever`, unless they are marked as fixed in a later
@@ -134,7 +135,7 @@ bool classify_show_history(struct classify_history *h, struct triage *t, size_t 
 bool classify_read_page(struct classify_history *h, const struct triage_options *o,
                         struct triage **t);
 /* Adds h->rows to the summary of the triage that classify_read_page gave, and replaces the list of
- * gone buckets by the one that the rows have. ST_ERR: they are damaged, or out of memory. */
+ * gone buckets by the one that the rows have. ST_ERR: the rows are damaged, or out of memory. */
 enum st classify_add_rows(void *ctx, struct summary *s, struct err *e);
 /* Keeps the page whose triage and summary these are, unless its rows were kept already. The triage
  * can only be freed afterwards. A page that cannot be kept is no failure. */

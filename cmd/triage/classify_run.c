@@ -20,7 +20,7 @@ struct classify_result {
     struct stall_key key;
     /* Old keyer, freed after this dump, as no later key borrows from it; see keyer_renew. */
     struct keyer *retired;
-    bool wanted, left; /* left: --skip-missing leaves it to another run */
+    bool wanted, left; /* left: --skip-missing leaves the dump to another run */
     struct where_seen seen;
     struct explained explained; /* result of --explain */
     struct strbuf text;         /* output of --annotate */
@@ -94,7 +94,8 @@ static enum st next_partial(struct classify_run *run, struct err *e) {
     return st == ST_OK ? triage_restart(&run->triage, e) : st;
 }
 
-/* Writes a partial if one is due: after `every` dumps, or every_ms after its first dump. */
+/* Writes a partial if one is due: after `every` dumps, or every_ms after its first dump or session
+ * record. */
 static enum st partial_if_due(struct classify_run *run, struct err *e) {
     bool due = run->every && run->since == run->every;
     if (run->every_ms && run->since > 0) {

@@ -41,7 +41,8 @@ void classify_fail(struct classify_run *run, const char *where, const struct err
 /* The functions that process each dump and session record; their ctx is the run. */
 extern const struct dump_pipeline_ops classify_dumps_ops;
 
-/* Prints what the input contradicts itself in, or says beyond what is counted; t may be NULL. */
+/* Prints the numbers of differing duplicates, of contradicting stalls and of refused session
+ * records, unless they are 0, and whether the stalled time passes 2^63 - 1 ms. t may be NULL. */
 void classify_tell_doubts(const struct cli_tool *tool, const struct triage *t);
 
 #endif

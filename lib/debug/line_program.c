@@ -65,7 +65,9 @@ static inline void run_special(struct line_machine *m, const struct line_header 
     append_row(m, false);
 }
 
-/* Runs an extended opcode. True: a sequence ended. */
+/* Runs an extended opcode, the first byte of which, 0, was read. True: a sequence ended. An opcode
+ * that is longer than the program, and an address that has neither 4 nor 8 bytes, make m->r
+ * fail. */
 static inline bool run_extended(struct line_machine *m) {
     uint64_t len = reader_uleb128(&m->r);
     struct reader body = m->r;

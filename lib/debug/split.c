@@ -184,7 +184,9 @@ struct split_search {
     struct reader index;                /* index of units of the package */
 };
 
-/* Finds the file of one split unit: in the package first, as LLVM and GDB do. */
+/* Finds the unit that a skeleton stands for: in the package if its index has the id, as LLVM and
+ * GDB do, else in the file that the skeleton names, which must have a unit of that id. ST_NONE:
+ * there is no such file. s->slice is set only if ST_OK. */
 static enum st find_split(const struct split_search *search, struct unit_entry *u,
                           struct debug_split *s, struct err *e) {
     struct debug *d = search->d;

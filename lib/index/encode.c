@@ -198,8 +198,9 @@ static struct rows take_nodes(struct encoder *c, const struct flat_records *f,
     return (struct rows){c->nodes, r->node_count, NODE_COLUMNS, NODE_COLUMNS};
 }
 
-/* Returns the index of the scope of a node and a file, which is added if it is not among the node's
- * last SEARCHED scopes; so a node with many files may get a scope twice. */
+/* Returns the index of a scope of the node and the file, after lowering the scope's line to `line`
+ * if that is lower. The scope is added if it is not among the node's last SEARCHED scopes; so a
+ * node with many files may get several scopes for one file. */
 static inline uint32_t take_scope(struct encoder *c, size_t *count, uint32_t node, uint32_t file,
                                   uint32_t line) {
     enum { SEARCHED = 8 };

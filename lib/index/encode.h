@@ -21,8 +21,8 @@ struct encoder {
        scopes. */
     uint32_t *nodes, *node_scope, *scopes, *steps;
     size_t node_cap, node_scope_cap, scope_cap, step_cap;
-    struct origin_names
-        *origins; /* for each struct debug: its origins -> names; 0 = not used yet */
+    /* for each struct debug: its origins -> names; 0 = not used yet */
+    struct origin_names *origins;
     unsigned origin_count;
     const struct own_symbols *own;
     unsigned quantum;
@@ -30,13 +30,14 @@ struct encoder {
 };
 
 /* Begins encoding. quantum: bytes of the smallest instruction; readers: number of struct debugs
- * that read the units; size: bytes of their debug info, by which memory is
- * reserved; file_size: bytes of the file, which with `size` limits those of names; own: borrowed
- * until encode_release. */
+ * that read the units; size: bytes of their debug info, by which memory is reserved; file_size:
+ * bytes of the file, which with `size` limits the bytes of names; own: borrowed until
+ * encode_release. */
 void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum,
                   unsigned readers, uint64_t size, uint64_t file_size);
 void encode_release(struct encoder *c);
-/* Ends the records with some bytes that their readers need after the last one. */
+/* Appends the PACKED_SLACK bytes that readers of the records need after the last one; no record may
+ * be encoded later. */
 void encode_end(struct encoder *c);
 /* Returns ST_ERR if encoding failed: out of memory, or more bytes than 32-bit offsets reach
  * (ERR_UNSUPPORTED). */

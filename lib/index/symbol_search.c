@@ -187,8 +187,9 @@ static enum st find_separate(const struct object_slice *slice, const char *path,
     return why.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
 }
 
-/* Considers the separate debug file of a file without DWARF. The separate file must have the same
- * id or, if the slice has no id, the same architecture. */
+/* Considers the separate debug file of a file without DWARF, unless *best is already the best
+ * possible. The separate file must have the slice's id or, if the slice has no id, its
+ * architecture. ST_ERR: out of memory. */
 static enum st consider_separate(struct symbol_set *s, const struct object_slice *slice,
                                  const char *path, struct symbol_file *best, struct err *e) {
     char *separate = NULL;
@@ -411,7 +412,8 @@ static enum st search_host(struct symbol_set *s, const struct symbol_request *r,
     return consider_separate(s, slice, r->path, best, e);
 }
 
-/* Sets the verdict when no file has the id: looks for one with the name. */
+/* Sets *out for a request for which no file was found: to a file or an index that has the requested
+ * name, but another id or architecture, or to SYMBOLS_MISSING. ST_ERR: out of memory. */
 static enum st judge_by_name(struct symbol_set *s, const struct symbol_request *r,
                              struct symbol_file *out, struct err *e) {
     *out = (struct symbol_file){.verdict = SYMBOLS_MISSING};
@@ -446,7 +448,8 @@ static bool is_worth_a_fetch(const struct symbol_set *s, const struct symbol_req
            !(from_store && best->verdict == SYMBOLS_ONLY);
 }
 
-/* Fetches a debug file, and searches by id again. */
+/* Fetches a debug file by the callback, adds it to the finder, and searches by id again. A file
+ * that cannot be read is reported. ST_ERR: out of memory. */
 static enum st search_fetched(struct symbol_set *s, const struct symbol_request *r,
                               struct symbol_file *best, struct err *e) {
     char *path = NULL;

@@ -148,7 +148,8 @@ static void drop_old_units(struct unit_cache *c) {
     atomic_store(&c->crowded, c->bytes > c->byte_limit && c->oldest != c->newest);
 }
 
-/* Moves the unit's paths to the cache, which outlives the unit. */
+/* Replaces the unit's paths by copies that the cache keeps, because answers borrow them and may
+ * outlive the unit. */
 static enum st intern_paths(struct unit_cache *c, struct flat_unit *u, struct err *e) {
     for (size_t i = 0; i < u->unit.path_count; i++) {
         const char *path = u->unit.files[i];

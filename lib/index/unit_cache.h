@@ -1,5 +1,6 @@
-/* Keeps units of one file's debug info, shared by threads: each is read when it is first needed, by
- * the thread that needs it, and kept until too much memory is taken and no thread uses it. */
+/* Keeps units of one file's debug info, shared by threads: each unit is read when it is first
+ * needed, by the thread that needs it, and is kept until the units take too much memory and no
+ * thread uses it. */
 #ifndef STALLKIT_INDEX_UNIT_CACHE_H
 #define STALLKIT_INDEX_UNIT_CACHE_H
 
@@ -21,8 +22,8 @@ enum st unit_cache_open(struct unit_cache **out, const struct object_slice *s,
 /* Closes the cache; no unit may be in use; c may be NULL. */
 void unit_cache_close(struct unit_cache *c);
 
-/* Writes the units that claim an address, as debug_find_known_units does, after a scan if none is
- * known. */
+/* Writes the units that claim an address, as debug_find_known_units does; if none is known,
+ * debug_scan_units is called, once, and the units are searched for again. */
 enum st unit_cache_find(struct unit_cache *c, uint64_t address, size_t *units, size_t max,
                         size_t *count, struct err *e) BASE_MUST_USE;
 /* Gives a unit, which stays until unit_cache_put; its paths stay until unit_cache_close. A thread

@@ -56,8 +56,8 @@ enum lookup_content {
     LOOKUP_HAS_RANGES = 1,  /* only the ranges of functions, without names */
     LOOKUP_HAS_SYMBOLS,     /* names, but no lines */
     LOOKUP_HAS_SPLIT_DWARF, /* DWARF, but that of some units is in other files, which were not read:
-                               their names are those of symbols, with lines (.dwo files) or without
-                               (object files of a debug map) */
+                               functions of these units have the names of symbols, with lines (.dwo
+                               files) or without (object files of a debug map) */
     LOOKUP_HAS_DWARF
 };
 

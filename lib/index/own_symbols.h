@@ -55,8 +55,9 @@ size_t own_symbols_function_from(const struct own_symbols *own, uint64_t address
 void own_symbols_enter(const struct own_symbols *own, struct debug_function *f, uint64_t *work);
 /* Sets the names of a function: those of DWARF first (stallkit-design(7), ADDRESS RULES, 5). A
  * linkage name that DWARF lacks or has hidden ("__hidden#104_") is that of the symbol at the entry;
- * if DWARF's function name is an alias of that symbol, the alias is the linkage name instead. In
- * this case a function name that DWARF lacks or has hidden is the symbol's name, too. */
+ * if DWARF's function name is an alias of that symbol, the alias is the linkage name instead. Where
+ * the linkage name is taken from a symbol, a function name that DWARF lacks or has hidden is the
+ * symbol's name, too. */
 void own_symbols_name(const struct own_symbols *own, const struct debug_function *f,
                       const char **function, const char **linkage);
 /* Sets the names of an inlined call, from DWARF alone. */

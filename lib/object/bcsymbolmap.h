@@ -37,8 +37,8 @@ static inline bool bcsymbolmap_is_hidden(const char *name) {
 }
 /* Do the bytes contain "__hidden#", the beginning of a hidden name, anywhere? */
 bool bcsymbolmap_occurs(const void *bytes, size_t len);
-/* Returns the original name for a hidden `name`, without the \1 that marks a name which clang's
- * linker step must keep; the returned name lives as long as the map. NULL: `name` is not of the
+/* Returns the original name for a hidden `name`, without a leading \1, by which LLVM marks a name
+ * that it must not mangle; the returned name lives as long as the map. NULL: `name` is not of the
  * form "__hidden#LINE_" or "___hidden#LINE_", or the map has no such line or an empty one. */
 const char *bcsymbolmap_text(const struct bcsymbolmap *m, const char *name);
 /* Returns the map's whole text, version line and names, with NULs in place of line ends, for a

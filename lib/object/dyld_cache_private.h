@@ -64,8 +64,8 @@ struct dyld_cache {
 struct image_list {
     uint32_t offset, count;
 };
-/* Opens c->path and the files that it names, reads mappings and local symbols, and sets *list.
- * Never ST_NONE. */
+/* Opens c->path and the files that its header names, reads mappings and local symbols, and sets
+ * *list. Never ST_NONE. */
 enum st cache_files_open(struct dyld_cache *c, struct image_list *list, struct err *e);
 void cache_tell(const struct dyld_cache *c, const char *path, const struct err *why);
 /* Makes a reader over `count` records of `size` bytes each at `offset` of a file. ERR_TRUNCATED,

@@ -45,10 +45,10 @@ enum {
     INDEX_FORMAT_PACKED = 4, /* oldest format with packed tables */
     INDEX_FORMAT_OLDEST = 2, /* oldest format that is read */
     /* Version of the builder. Version 9 gave code without rows of its own the line of the function
-     * before it; 8 took entries of __unwind_info and whole procedure linkage
-     * tables for functions; 7 wrote format 3; 6 left out functions without a name; 5 gave a linkage
-     * name that DWARF lacks only if it was mangled; 4 took the range listed first for the entry, 3
-     * the wrong lines of folded functions; 2 had no INDEX_LINELESS. */
+     * before it; 8 took entries of __unwind_info and whole procedure linkage tables for functions;
+     * 7 wrote format 3; 6 left out functions without a name; 5 gave a linkage name that DWARF lacks
+     * only if it was mangled; 4 took the range listed first for the entry, 3 the wrong lines of
+     * folded functions; 2 had no INDEX_LINELESS. */
     INDEX_BUILDER = 10,
     INDEX_HEADER_SIZE = 112,
     INDEX_HASH_AT = 104,

@@ -51,7 +51,7 @@ struct store_removal {
     size_t indexes, kept;       /* listed indexes that were removed, and that were kept */
     uint64_t bytes, kept_bytes; /* bytes of the indexes removed, and of those kept */
     size_t lost;                /* number of lines of the catalog whose index was gone */
-    size_t unlisted;            /* number of removed indexes that a killed run had not listed yet */
+    size_t unlisted;            /* number of removed indexes that no line of the catalog listed */
 };
 
 /* Removes indexes beyond the limits, and leftovers that no run can use: lines without an index,

@@ -202,8 +202,7 @@ static enum st describe_function(struct unit_build *b, const struct die_attrs *a
 }
 
 /* Adds a function, or an inlined call below node `parent`. *node is its number; 0: a function
- * without code, which is left out (a call without code is kept).
- */
+ * without code, which is left out. A call without code is kept. */
 static enum st add_function(struct unit_build *b, const struct die_attrs *a, uint32_t parent,
                             unsigned depth, uint32_t *node, struct err *e) {
     *node = 0;
@@ -248,7 +247,7 @@ static enum st visit_die(struct unit_build *b, const struct die_entry *entry,
     uint32_t node = 0, around = b->scope_count > 0 ? b->scopes[b->scope_count - 1].node : 0;
     bool inlined = entry->tag == DW_TAG_inlined_subroutine;
     if (inlined && around == 0) {
-        return ST_OK; /* the call is in a function without code */
+        return ST_OK; /* the call is in a function without code, or in no function */
     }
     /* A nested function becomes a function without a parent (0); only inlined calls have one. */
     enum st st = add_function(b, a, inlined ? around : 0, entry->depth, &node, e);

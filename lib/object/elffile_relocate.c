@@ -12,7 +12,7 @@ enum relocation_kind {
     KIND_ADDRESS,  /* field = symbol + addend */
     KIND_DISTANCE, /* field = symbol + addend - address of the field */
     KIND_SET,      /* field = symbol + addend, cut to the field's bits */
-    KIND_ADD,      /* field += symbol + addend; KIND_SUBTRACT: field -= them */
+    KIND_ADD,      /* field += symbol + addend; KIND_SUBTRACT: field -= symbol + addend */
     KIND_SUBTRACT
 };
 

@@ -28,7 +28,8 @@ struct exports_walk {
     void *ctx;
     struct strbuf name;
     VEC(struct trie_node) path; /* from the root to the current node */
-    size_t budget; /* bytes of nodes that may still be read: a tree's are read once each */
+    size_t budget; /* bytes of nodes that may still be read: each node of an undamaged trie is read
+                      once */
 };
 
 static enum st trie_damage(const struct exports_walk *w, size_t at, struct err *e) {

@@ -202,7 +202,7 @@ bool macho_has_relocations(const struct object_slice *s, const struct section *t
 
 /* A code symbol as its format's reader found it. */
 struct raw_symbol {
-    uint64_t address; /* address inside the symbol's section, with the Thumb bit cleared */
+    uint64_t address; /* file address, in the symbol's section; Thumb bit cleared */
     uint64_t size;    /* 0 = unknown */
     uint64_t limit;   /* end of the symbol's section */
     const char *name;

@@ -59,11 +59,11 @@ enum st finder_give_names(const struct finder *f, const struct object *o, find_c
  * found beside it, and skipped in folders), a .bcsymbolmap file, which is no candidate, or a folder
  * (recursive; `._*` and `.DS_Store` skipped; symbolic links to folders followed once, no loops;
  * file systems below it that store nothing, as /proc, skipped; 2^20 files and folders for all calls
- * together, and 64 levels: what is beyond goes to complain). A
- * file that is no object file is skipped in folders and archives, and an error (ERR_FORMAT) if path
- * names it. ST_NONE: no such path. A damaged file among others goes to complain and the rest is
- * still added. Only headers are read, and archives unpacked. Not thread safe; once filled,
- * finder_find may be called from several threads. */
+ * together, and 64 levels: what is beyond goes to complain). A file that is no object file is
+ * skipped in folders and archives, and an error (ERR_FORMAT) if path names it. ST_NONE: no such
+ * path. A damaged file among others goes to complain and the rest is still added. Only headers are
+ * read, and archives unpacked. Not thread safe; once filled, finder_find may be called from several
+ * threads. */
 enum st finder_add(struct finder *f, const char *path, find_complain complain, void *ctx,
                    struct err *e) BASE_MUST_USE;
 /* Makes finder_add leave out folders that are laid out by id; finder_find looks in them for each id

@@ -11,8 +11,8 @@
 /* What learned_list_choose left without effect. */
 struct learned_counts {
     uint64_t conflicts; /* functions without a name because no name is better told than another */
-    uint64_t
-        outvoted; /* names, and starts inside of a function, that one report tells against two */
+    /* names, and starts inside of a function, that one report tells against two */
+    uint64_t outvoted;
 };
 
 /* Leaves one function for each start in a list of learned_names_list: with the only name that two

@@ -19,8 +19,8 @@ struct retrace_method {
     struct retrace_text signature;                    /* type, name and arguments, as they stand */
     uint32_t from, to;               /* lines of the short method, 0:65535 being all */
     uint32_t source_from, source_to; /* lines of the source; 0 = unknown */
-    uint32_t tree_from, tree_to; /* least `from` and largest `to` of the subtree of which it is the
-                                    root (find_entries of retrace_find.c) */
+    uint32_t tree_from, tree_to; /* least `from` and largest `to` in the subtree whose root is this
+                                    method (find_entries of retrace_find.c) */
     size_t order;                /* index in the file's order */
     bool ranged;                 /* the mapping gives from and to */
     bool sourced;     /* the mapping gives source_from; else lines are the source's own */
@@ -41,8 +41,8 @@ struct retrace_group {
 struct retrace_class {
     struct retrace_text name, file;
     size_t first, count; /* the class's part of retrace_map.methods */
-    size_t first_group,
-        group_count; /* the class's part of retrace_map.groups, which ascend by name */
+    /* the class's part of retrace_map.groups, which ascend by name */
+    size_t first_group, group_count;
     /* next: index of the next class with the same short name; last: in the first of these classes,
      * index of the last one; 0 = none */
     size_t next, last;

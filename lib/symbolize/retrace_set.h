@@ -16,8 +16,8 @@ void retrace_set_free(struct retrace_set *set);
  * bytes, or cannot be read. */
 enum st retrace_set_add(struct retrace_set *set, const char *path, struct err *e) BASE_MUST_USE;
 
-/* Returns the id of the mapping that made names of the dump short: R8 writes "r8-map-id-ID" as a
- * name's file. NULL: no name has such a file. Borrowed from the dump. */
+/* Returns the id of the mapping for the dump's short names: R8 writes "r8-map-id-ID" as a name's
+ * file. NULL: no name has such a file. Borrowed from the dump. */
 const char *retrace_id_of(const struct dump *d);
 /* Returns the mapping whose id the dump has (retrace_id_of); NULL: the set (which may be NULL)
  * lacks it, or the dump has no id. */

@@ -154,8 +154,8 @@ static void note_hidden_names(struct symbolize_work *w) {
 }
 
 /* Are the answers of an earlier run, with this verdict, better than those that the file of image i
- * gives? True if `earlier` is a verdict with names and the better one, or the same one where both
- * the earlier answers and the file have hidden names. */
+ * gives? True if `earlier` is a verdict with names and the better one; or the same one if both the
+ * earlier answers and the file have hidden names, and no map of these names was found. */
 static bool is_earlier_better(const struct symbolize_work *w, size_t i, enum dump_symbols earlier) {
     const struct symbol_file *file = &w->files[i];
     enum dump_symbols now = dump_verdicts[file->verdict];
@@ -224,6 +224,9 @@ static uint64_t start_of_name(const struct symbolize_work *w, const struct symbo
                                                                      : p->offset;
 }
 
+/* Resolves a place by the dump's own name of its frame: outside of all images by the lines that the
+ * mapping has for the name; else, or if the mapping lacks its class, by the name itself and the
+ * calls inlined into its function. */
 static enum st from_report(struct symbolize_work *w, const struct symbolize_place *p,
                            const struct dump_name *name, struct dump_location *out, struct err *e) {
     enum st st = w->retrace && out->image < 0
@@ -469,8 +472,7 @@ static const struct dump_name *callee_of(const struct symbolize_work *w,
 
 /* Resolves the place at index `from`, and counts the frames that share it. The place's own name is
  * that of the first of these frames that has one; in an image with a source, own names are not
- * looked up. If no frame has one, the earlier answer is used of the first frame that has such an
- * answer. */
+ * looked up. If no frame has a name, the earlier answer of the first frame that has one is used. */
 static enum st resolve_run(struct symbolize_work *w, size_t from, struct dump_location *out,
                            size_t *frames, struct err *e) {
     const struct symbolize_place *p = &w->places[from], *named = p;

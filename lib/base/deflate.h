@@ -9,8 +9,8 @@
 
 /* Inflates a zlib stream (RFC 1950) and fills out[out_len]; bytes after the stream are ignored.
  * False: the stream is damaged or has not exactly out_len bytes, memory ran out, or the build has
- * no libdeflate; the contents of out are undefined; the caller then tries gz_inflate_into, which
- * succeeds or returns the error. Thread safe. */
+ * no libdeflate; the contents of out are then undefined. The caller (gz_inflate_into) then tries
+ * zlib, which succeeds or gives the error. Thread safe. */
 bool deflate_inflate(const void *bytes, size_t len, void *out, size_t out_len);
 
 /* Inflates the first member of a gzip (RFC 1952) into out, which has room for out_len bytes: *made

@@ -54,8 +54,7 @@ enum st err_at(struct err *e, enum err_code code, const char *file, uint64_t off
                const char *fmt, ...) BASE_PRINTF(5, 6);
 
 /* Fills e as err_set does, with ERR_NOMEM if errno_value is ENOMEM and else with ERR_IO, and
- * appends
- * ": strerror(errno_value)". */
+ * appends a colon and the system's text for errno_value. */
 enum st err_sys(struct err *e, int errno_value, const char *fmt, ...) BASE_PRINTF(3, 4);
 
 /* Fills e with ERR_NOMEM and "out of memory"; returns ST_ERR. */

@@ -204,7 +204,8 @@ static bool begins_reference(const char *s) {
     }
 }
 
-/* Writes the character at s, whose bytes are `len`. */
+/* Writes the character at s, which has `len` bytes, escaped if it is markup, and an HTML comment
+ * after it if it would begin a reference. */
 static void markdown_put_char(struct sink *out, const char *s, size_t len) {
     if (*s == '<') {
         sink_str(out, "&lt;");

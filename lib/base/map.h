@@ -35,8 +35,7 @@ struct map_entry *map_get(const struct map *m, const void *key, size_t len);
  * whether it is. NULL: out of memory or beyond arena.limit, or the map has 2^32 - 2 entries. */
 struct map_entry *map_put(struct map *m, const void *key, size_t len, size_t value, bool *added);
 
-/* Interns a string: equal strings get equal indexes 0, 1, 2 …; SIZE_MAX when
- * map_put fails. */
+/* Interns a string: equal strings get equal indexes 0, 1, 2 …; SIZE_MAX: map_put failed. */
 size_t map_intern(struct map *m, const char *s, size_t len);
 /* Returns the interned string of an index < m->count. */
 const char *map_string(const struct map *m, size_t index);

@@ -11,7 +11,7 @@
 enum { OWNED_STEPS_MAX = 4096, OWNED_LINKS_MAX = 40 };
 
 /* A path that is being resolved: `at` is a folder without links, "" for the root; `rest` is to be
- * followed from there. */
+ * followed from there; `next` is the name that is being followed, later its path. */
 struct owned_walk {
     struct strbuf at, rest, next;
     unsigned links;

@@ -20,8 +20,8 @@ struct swift_scan {
     const char *s;
     size_t len, at;
     struct strbuf *out;
-    size_t base;
-    bool full; /* paths that end after modules_from begin with a module */
+    size_t base; /* where in out this name begins */
+    bool full;   /* paths that end after modules_from begin with a module */
     size_t modules_from;
     bool modules;  /* modules are kept */
     bool unclosed; /* some bracket has no closing bracket, so none is searched for any more */

@@ -10,8 +10,9 @@
 
 enum demangle_scheme { DEMANGLE_NONE = 0, DEMANGLE_ITANIUM, DEMANGLE_RUST, DEMANGLE_SWIFT };
 
-/* Returns the scheme that the name seems to have by its prefix; an additional leading underscore,
- * as in Mach-O, is skipped. */
+/* Returns the scheme that the name seems to have by its prefix and, for Rust's legacy names, by
+ * their hash; DEMANGLE_NONE: by neither. An additional leading underscore, as in Mach-O, is
+ * skipped. */
 enum demangle_scheme demangle_scheme_of(const char *name, size_t len);
 
 /* The form in which a Swift name is printed: the one that people read, or the full one. */

@@ -108,7 +108,8 @@ enum st demangle_itanium(const char *name, struct strbuf *out, struct err *e) {
  * that it prints it. */
 enum { PUNYCODE_MAX = 256 };
 
-/* May the name have a Punycode identifier ("u", then its length) that takes too long? */
+/* May the name have a Punycode identifier ("u", then its length) that is longer than
+ * PUNYCODE_MAX? */
 static bool has_long_punycode(const char *name) {
     for (const char *u = strchr(name, 'u'); u; u = strchr(u + 1, 'u')) {
         size_t len = 0;

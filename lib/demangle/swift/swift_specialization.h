@@ -2,8 +2,8 @@
 #ifndef STALLKIT_DEMANGLE_SWIFT_SPECIALIZATION_H
 #define STALLKIT_DEMANGLE_SWIFT_SPECIALIZATION_H
 
-/* The values of the index of a SWIFT_FUNCTION_SIGNATURE_SPECIALIZATION_PARAM_KIND: one of the first
- * values, or a mask of the last ones. */
+/* The values of the index of a SWIFT_FUNCTION_SIGNATURE_SPECIALIZATION_PARAM_KIND: one of the
+ * values up to CHANGE_CONSTANT_KEY_PATH, or a mask of those from CHANGE_DEAD on. */
 enum swift_param_change {
     CHANGE_CONSTANT_FUNCTION = 0,
     CHANGE_CONSTANT_GLOBAL = 1,

@@ -140,7 +140,7 @@ static bool add_attributes(struct old_name *n, struct swift_node *root) {
             if (!swift_add(n->tree, root, old_specialization(n))) {
                 return false;
             }
-            n->seen.count = 0; /* the attribute and the symbol do not share substitutions */
+            n->seen.count = 0; /* the text after a specialisation has its own substitutions */
         } while (old_take_word(n, "_TTS"));
         return old_take_word(n, "_T");
     }

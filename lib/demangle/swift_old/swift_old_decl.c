@@ -238,8 +238,8 @@ static struct swift_node *read_accessor(struct old_name *n, enum swift_kind kind
     return swift_with1(t, kind, storage);
 }
 
-/* Reads the rest of an 'I' after its context: the initial value of a default argument, or of a
- * variable. */
+/* Reads what follows the context of an initializer ('I'): 'A' and an index for a default argument,
+ * or 'i' for the initial value of a variable. */
 static struct swift_node *read_initializer(struct old_name *n, struct swift_node *context) {
     if (old_take(n, 'A')) {
         return swift_with2(n->tree, SWIFT_DEFAULT_ARGUMENT_INITIALIZER, context,

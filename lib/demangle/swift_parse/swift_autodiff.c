@@ -34,8 +34,8 @@ static struct swift_node *around_stack(struct swift_parser *p, enum swift_kind k
     return n;
 }
 
-/* Makes a derivative's node. Its children: the function differentiated, kind, parameters,
- * results. */
+/* Makes a derivative's node. Its children: the nodes of the stack (the function differentiated,
+ * signature?), kind, parameters, results. */
 static struct swift_node *make_function(struct swift_parser *p, enum swift_kind kind) {
     struct swift_node *n = around_stack(p, kind);
     n = swift_add(p->tree, n, derivative_kind(p));

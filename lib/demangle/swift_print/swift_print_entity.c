@@ -246,8 +246,8 @@ static const struct swift_node *print_form(struct swift_printer *r, const struct
     bool many_words = form->expansion || (form->extra && strchr(form->extra, ' ')) ||
                       (form->named && swift_is(swift_child(n, 1), SWIFT_LOCAL_DECL_NAME));
     if (prefix && (form->type != NO_TYPE || many_words)) {
-        return n; /* printed after the context's name, as a type or several words cannot stand in
-                     front of a name */
+        return n; /* the caller prints this context after the name, as a type or several words
+                     cannot stand in front of a name */
     }
     const struct swift_node *context = swift_child(n, 0), *postfix = context;
     if (!many_words) {

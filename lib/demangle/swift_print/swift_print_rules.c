@@ -8,8 +8,8 @@
 #define FUNCTION(function)                                                                         \
     { function, NULL, NULL, 0, 0 }
 
-/* The rules, in the order of swift_kinds.h. Kinds that only other kinds print have no row: a tree
- * with one of them elsewhere is damaged. */
+/* The rules, in the order of swift_kinds.h. Entities have no row. Kinds that only other kinds print
+ * have none either: a tree with one of these kinds elsewhere is damaged. */
 const struct swift_print_rule swift_print_rules[SWIFT_KIND_COUNT] = {
     [SWIFT_ACCESSIBLE_FUNCTION_RECORD] = EITHER("accessible function runtime record for ", ""),
     [SWIFT_ACCESSOR_FUNCTION_REFERENCE] = PATTERN("accessor function at %#"),

@@ -308,9 +308,10 @@ static bool print_with_sugar(struct swift_printer *r, const struct swift_node *n
     return true;
 }
 
-/* Prints a generic type with its arguments: as print_with_sugar does (T?, T!, [T], [K : V]) if
- * r->sugar is set, the type is no class, and there is no third child (the retroactive
- * conformances); else as TYPE<ARGUMENTS>. Prints nothing if the arguments are missing. */
+/* Prints a generic type with its arguments: in its short form (T?, T!, [T], [K : V], or T as P for
+ * a protocol; print_with_sugar) if it has one, r->sugar is set, the type is no class, and there is
+ * no third child (the retroactive conformances); else as TYPE<ARGUMENTS>. Prints nothing if the
+ * arguments are missing. */
 void swift_print_bound_generic(struct swift_printer *r, const struct swift_node *n) {
     if (swift_count(n) < 2) {
         return;

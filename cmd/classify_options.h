@@ -57,9 +57,9 @@ bool classify_keys_given(const struct classify_settings *s);
 /* Was --cap given? */
 bool classify_cap_given(const struct classify_settings *s);
 /* Checks that partials were made with the rules, the keys, the cap and the filter of s, as far as
- * --rules, --in-app, --not-in-app, --levels, --inlines, --cap or --where were given. made: the
- * options of the partials; rules_hash: result of classify_hash_keys for s. False after a printed
- * usage error. */
+ * --rules, --in-app, --not-in-app, --levels, --keys, --inlines, --no-inlines, --cap or --where were
+ * given. made: the options of the partials; rules_hash: result of classify_hash_keys for s. False
+ * after a printed usage error. */
 bool classify_check_partials(const struct classify_settings *s, const struct triage_options *made,
                              uint64_t rules_hash);
 /* Checks that the run has one purpose, that --rules none comes without other rules, that --by

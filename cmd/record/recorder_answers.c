@@ -133,7 +133,7 @@ struct recorder_sums {
     /* Number of threads that could not be watched, because the table was full. */
     uint32_t unwatched;
     /* loops, loopless: number of processes with and without an event loop; partly: number of those
-     * with one of whose time less than RECORDER_WATCHED_PERCENT was watched. */
+     * with one that were watched for less than RECORDER_WATCHED_PERCENT percent of their time. */
     uint32_t loops, loopless, partly;
     const struct preload_process *first; /* first process with a loop; NULL: none has one */
     const struct preload_process *main;  /* the program itself; NULL: it never waited */

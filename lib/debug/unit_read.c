@@ -54,8 +54,8 @@ static enum st check_line_work(const struct debug *d, struct err *e) {
                                  : err_set(e, ERR_LIMIT, "too many units share a line table");
 }
 
-/* Reads a line table's header and charges its folders, files and program bytes to line_work before
- * the program is run. */
+/* Reads a line table's header and charges its folders, files and program bytes to line_work, before
+ * the program is run and only once for each unit. ERR_LIMIT: line_work is above its limit. */
 static enum st read_line_header(struct unit_build *b, struct line_header *header, struct err *e) {
     struct line_source source = {.sections = &b->d->main.sections,
                                  .offset = b->u->stmt_list,

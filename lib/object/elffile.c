@@ -168,7 +168,8 @@ static enum st read_segments(struct object_slice *s, struct err *e) {
 
 /* ---- build-id ---- */
 
-/* Looks for the build-id among notes, and sets *id. ST_NONE: it is not there. */
+/* Looks for the build-id among notes, and sets *id. ST_NONE: there is none of 1 … IMAGE_ID_MAX
+ * bytes. */
 static enum st id_from_notes(Elf_Data *notes, struct image_id *id) {
     GElf_Nhdr note;
     size_t pos = 0, name_at, desc_at, next;

@@ -26,8 +26,8 @@ struct retrace_map;
 
 /* Do a file's first bytes show that it is a mapping with an id? */
 bool retrace_map_is(const char *bytes, size_t len);
-/* Reads a mapping. The text is borrowed until retrace_map_close. A line of another kind is skipped.
- * ST_NONE: the mapping has no id ("# pg_map_id:"). ST_ERR: out of memory. */
+/* Reads a mapping. The text is borrowed until retrace_map_close. Lines that are no part of a
+ * mapping are skipped. ST_NONE: the mapping has no id ("# pg_map_id:"). ST_ERR: out of memory. */
 enum st retrace_map_open(struct retrace_map **out, const char *text, size_t len,
                          struct err *e) BASE_MUST_USE;
 /* Frees the mapping; m may be NULL. */

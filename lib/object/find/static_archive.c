@@ -87,8 +87,8 @@ static bool name_begins(const struct archive_member *m, const char *with) {
     return m->name_len >= len && memcmp(m->name, with, len) == 0;
 }
 
-/* Is the member a table of symbols: "/", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64
- * …"? */
+/* Does the member's name begin as that of a table of symbols does: "/" ("/", "/SYM64/") or
+ * "__.SYMDEF" ("__.SYMDEF SORTED", "__.SYMDEF_64")? */
 static bool is_table(const struct archive_member *m) {
     return name_begins(m, "__.SYMDEF") || name_begins(m, "/");
 }

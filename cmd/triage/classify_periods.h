@@ -25,9 +25,9 @@ struct classify_periods {
 
 /* Finds the counts of the period of this time, which is the text of a dump or a session record or
  * NULL; makes them if there are none. *out belongs to p. A time that does not begin with a date and
- * an hour as in RFC 3339 is of the period "unknown"; its zone is not read. The memory of periods is
- * bounded by the number of dumps between two calls of classify_periods_write alone. ST_ERR: out of
- * memory. */
+ * an hour as in RFC 3339, or whose zone is not UTC, is of the period "unknown". The memory of
+ * periods is bounded by the number of dumps between two calls of classify_periods_write alone.
+ * ST_ERR: out of memory. */
 enum st classify_period_at(struct classify_periods *p, const char *time, struct triage **out,
                            struct err *e) BASE_MUST_USE;
 /* Writes each period's partial as a line: a head whose kind is "partial" and whose id is the

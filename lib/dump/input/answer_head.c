@@ -31,6 +31,19 @@ static void put_head_field(const char *text, struct sink *out) {
     sink_char(out, '\t');
 }
 
+/* Does a time end with the zone of UTC? */
+static bool is_utc(const char *time) {
+    static const char *const zones[] = {"Z", "z", "+00:00", "-00:00"};
+    size_t len = strlen(time);
+    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
+        size_t zone = strlen(zones[i]);
+        if (len > zone && strcmp(time + len - zone, zones[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 size_t answer_head_hour(const char *time) {
     static const char form[] = "0000-00-00T00";
     for (size_t i = 0; i < sizeof form - 1; i++) {
@@ -39,7 +52,7 @@ size_t answer_head_hour(const char *time) {
             return 0;
         }
     }
-    return sizeof form - 1;
+    return is_utc(time) ? sizeof form - 1 : 0;
 }
 
 void answer_head_write(const struct answer_head *h, size_t text_len, struct sink *out) {

@@ -25,7 +25,7 @@ struct answer_head {
  * space, any other character that may not be shown a '?'. */
 void answer_head_write(const struct answer_head *h, size_t text_len, struct sink *out);
 /* Returns the length of the time's beginning up to and with the hour, 13; 0 = the time does not
- * begin with a date and an hour as in RFC 3339. */
+ * begin with a date and an hour as in RFC 3339, or its zone is not UTC. */
 size_t answer_head_hour(const char *time);
 
 #endif

@@ -60,6 +60,8 @@ static void other_times_have_no_hour(void **state) {
                                         "yesterday",
                                         "2026-11-21T1",
                                         "2026-11-21T1x:00:00Z",
+                                        "2026-11-21T10:00:00",
+                                        "2026-11-21T10:00:00+02:00",
                                         "\t026-11-21T10"};
     (void)state;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {

@@ -87,10 +87,11 @@ static bool name_begins(const struct archive_member *m, const char *with) {
     return m->name_len >= len && memcmp(m->name, with, len) == 0;
 }
 
-/* Does the member's name begin as that of a table of symbols does: "/" ("/", "/SYM64/") or
- * "__.SYMDEF" ("__.SYMDEF SORTED", "__.SYMDEF_64")? */
-static bool is_table(const struct archive_member *m) {
-    return name_begins(m, "__.SYMDEF") || name_begins(m, "/");
+/* Is the member a table of symbols: "/", "/SYM64/", or a name that begins with "__.SYMDEF"
+ * ("__.SYMDEF SORTED", "__.SYMDEF_64")? field: the name's field of its header. A long name that
+ * begins with "/" is the absolute path of a thin archive's member. */
+static bool is_table(const uint8_t *field, const struct archive_member *m) {
+    return is_gnu_table(field) || name_begins(m, "__.SYMDEF");
 }
 
 enum st static_archive_next(struct static_archive *a, struct archive_member *out, struct err *e) {
@@ -118,7 +119,7 @@ enum st static_archive_next(struct static_archive *a, struct archive_member *out
         }
         if (out->name_len == 2 && name_begins(out, "//")) {
             a->long_names = body;
-        } else if (!is_table(out)) {
+        } else if (!is_table(name, out)) {
             out->len = reader_left(&body);
             out->bytes = reader_bytes(&body, out->len);
             return ST_OK;

@@ -146,12 +146,13 @@ static void members_of_a_thin_archive_are_files_of_their_own(void **state) {
     begin(&b);
     memcpy(b.bytes, "!<thin>\n", 8);
     member(&b, "/", "0", "xx");
-    member(&b, "//", "0", "x.o/\nobj/y.o/\n");
+    member(&b, "//", "0", "x.o/\nobj/y.o/\n/abs/z.o/\n");
     member(&b, "/0", "7", "");
     memcpy(b.bytes + b.len - 12, "123",
            3); /* the reference to the long name is 123 bytes past what the table has */
     member(&b, "/5", "8", "");
-    check_list(&b, "x.o@7=;obj/y.o@8=;");
+    member(&b, "/14", "9", "");
+    check_list(&b, "x.o@7=;obj/y.o@8=;/abs/z.o@9=;");
     assert_int_equal(static_archive_open(&a, "a", (const uint8_t *)b.bytes, b.len), ST_OK);
     assert_true(a.thin);
     assert_int_equal(static_archive_next(&a, &m, NULL), ST_OK);

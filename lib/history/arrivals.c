@@ -143,7 +143,8 @@ static enum st list_files(struct arrivals *a, const char *prefix, struct err *e)
     return st;
 }
 
-/* Adds the files that a watcher was reading when it was killed, each in a slot of its own. */
+/* Adds the files in slots: those that a watcher was reading when it was killed, and those that
+ * another watcher is reading, which lock_file leaves alone. */
 static enum st list_taken(struct arrivals *a, struct err *e) {
     char slot[sizeof "taking//" + NAME_MAX];
     enum st st = ST_OK;
@@ -215,7 +216,7 @@ static const char *arrival_base_name(const char *name) {
     return slash ? slash + 1 : name;
 }
 
-/* Moves the file `name` of the folder into a slot, and sets a->path to it there. From then on
+/* Moves the file `name` of the folder into a slot, and sets a->path to its new path. From then on
  * another file may arrive under the same name. ST_NONE: another process took the file. */
 static enum st move_to_slot(struct arrivals *a, const char *name, struct err *e) {
     enum st st = make_slot(a, e);
@@ -249,8 +250,8 @@ static enum st find_in_slot(struct arrivals *a, const char *name, struct err *e)
 }
 
 /* Locks the file at a->path, so that two watchers of one folder never read the same file. False:
- * another watcher has it, or has moved it away. A file that cannot be opened counts as locked,
- * since whoever reads it says why. */
+ * another watcher has locked the file, or has moved it away. A file that exists but cannot be
+ * opened counts as locked, because the caller, which will read it, then reports the reason. */
 static bool lock_file(struct arrivals *a) {
     struct stat opened, named;
     int fd = open(a->path.data, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -27,9 +27,9 @@ void arrivals_close(struct arrivals *a);
  * or out of memory. */
 enum st arrivals_next(struct arrivals *a, const char **path, struct err *e) BASE_MUST_USE;
 /* Moves the file that arrivals_next returned last to done/ or, with a reason, to refused/, where a
- * file with ".reason" after its name has the reason. If the name is in use, a number is appended; a
- * name that is too long for this is cut. ST_OK, too, if another process has moved the file. ST_ERR:
- * the file cannot be moved, or the reason cannot be written. */
+ * file with ".reason" after its name has the reason. A name that is too long for a number and
+ * ".reason" after it is cut, and if a name is in use, a number is appended. ST_OK, too, if another
+ * process has moved the file. ST_ERR: the file cannot be moved, or the reason cannot be written. */
 enum st arrivals_settle(struct arrivals *a, const char *reason, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -251,8 +251,8 @@ static void list_offered(const struct history *h, const struct offered_dump *d,
     snprintf(k->time, sizeof k->time, "%s", d->time);
 }
 
-/* Writes the dumps of an offer that are to be kept, and drops the rows of the bucket that they
- * replace. */
+/* Writes the dumps of an offer that are to be kept, and drops the rows of the bucket that are not
+ * to be kept any longer. */
 static enum st write_offer(struct history *h, const struct dump_offer *o, struct err *e) {
     struct kept_dump *rows = calloc(KEPT_ROWS + 2, sizeof *rows);
     size_t count = 0;
@@ -297,10 +297,10 @@ static enum st count_kept(struct history *h, const char *query, struct err *e) {
 
 static const char kept_all[] = "SELECT count(*), sum(length(text)) FROM dump";
 
-/* Reads how many bytes the table has from the fact that the last commit has left. To count them
- * means to read all of the table, so they are counted only if the fact is missing, malformed or
- * above KEPT_BYTES, or if the table has another number of rows than the fact says; and by
- * drop_lightest before it drops dumps. */
+/* Sets h->kept.rows to the number of rows of the table, and h->kept.bytes to the number of bytes
+ * from the fact that the last commit has left. Counting the bytes would read all of the table, so
+ * they are counted only if the fact is missing, malformed or above KEPT_BYTES, or if the fact has
+ * another number of rows than the table. */
 static enum st read_kept(struct history *h, struct err *e) {
     uint64_t rows, bytes;
     strbuf_reset(&h->scratch);

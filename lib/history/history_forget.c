@@ -37,7 +37,8 @@ static enum st list_dated_parts(struct forgetting *f, struct err *e) {
     return more == ST_ERR ? ST_ERR : st;
 }
 
-/* Returns the hash of the pair of a day and the user, by which session records are counted. */
+/* Sets *hash to the hash of the pair of a day and the user, by which session records are counted.
+ */
 static enum st hash_user_day(struct forgetting *f, int32_t day, uint64_t *hash, struct err *e) {
     char text[HISTORY_DAY_SIZE];
     struct strbuf *b = &f->h->scratch;

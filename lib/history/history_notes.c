@@ -30,8 +30,8 @@ struct note_texts {
     int32_t first_day, last_day; /* HISTORY_NO_DAY = not known */
     struct strbuf first, last;   /* first and last version */
     struct strbuf marks[HISTORY_MARKS];
-    /* Lowest versions, from the one in fixed-in on, that have the bucket: among those of which the
-     * history has other dumps, and among those of which it has one dump. */
+    /* Lowest versions, from the one in fixed-in on, that have the bucket: `back` among the versions
+     * of which the history has several dumps, `back_alone` among those of which it has only one. */
     struct strbuf back, back_alone;
     bool seen;
 };
@@ -71,8 +71,9 @@ static enum st note_marks(struct history *h, uint64_t id, struct note_texts *t, 
     return st == ST_NONE ? ST_OK : ST_ERR;
 }
 
-/* Keeps a version, from the one in fixed-in on, that has the bucket, if it is the lowest one. One
- * dump may say any version; that another dump has it, too, makes it known. */
+/* Keeps a version, from the one in fixed-in on, that has the bucket, if it is the lowest one so
+ * far. A version of which the history has only one dump is kept apart, because one dump may name
+ * any version. */
 static enum st note_back(struct history *h, const char *version, struct note_texts *t,
                          struct err *e) {
     struct sql_statement *s = history_statement(h, HISTORY_VERSION_DUMPS, e);

@@ -33,8 +33,8 @@ static enum st read_content(struct history *h, struct history_part_row *p, struc
 
 /* Finds the kept sum beside which the page of these parts is stored, the one with the most dumps,
  * and sets *number to a hash by which the page is known. Parts in kept sums do not change as long
- * as the sums stay, so that the hash has only their ids and sizes; of other parts, which may be
- * replaced by parts with their ids, it has the content, too, which is set in `parts`. ST_NONE: no
+ * as the sums stay, so that only their ids and sizes are hashed. Other parts may be replaced by
+ * parts with the same ids, so that their content is hashed, too, and set in `parts`. ST_NONE: no
  * sum can be used. */
 static enum st identify_page(struct history *h, struct history_parts *parts, int64_t *base,
                              uint64_t *number, struct err *e) {
@@ -55,7 +55,7 @@ static enum st identify_page(struct history *h, struct history_parts *parts, int
     return st;
 }
 
-/* Does this build keep the page of this number beside this sum? ST_OK: yes; ST_NONE: no. */
+/* Is a page of this number, made by this build, kept beside this sum? ST_OK: yes; ST_NONE: no. */
 static enum st has_page(struct history *h, int64_t rolled, uint64_t number, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(h->file, &s,
@@ -79,7 +79,7 @@ static bool is_made_with(const struct triage *t, const struct triage_options *o)
            memcmp(made->open, o->open, sizeof made->open) == 0;
 }
 
-/* Reads a kept page from two columns of a row. */
+/* Reads a kept page from two columns of a row: the triage from `column`, the rows from the next. */
 static enum st take_page(struct history *h, struct sql_statement *s, int column,
                          struct triage **top, struct strbuf *rows, struct err *e) {
     size_t len;
@@ -255,7 +255,7 @@ enum st history_keep_page(struct history *h, const struct history_span *span,
     struct err why = {0};
     int64_t base;
     uint64_t number;
-    /* Looked up before anything is packed, and again under the write lock. */
+    /* The place is looked up before anything is packed, and again under the write lock. */
     if (!h->parts_read.rows.len || find_place(h, span, &base, &number, &why) != ST_OK) {
         return why.code == ERR_NOMEM ? err_nomem(e) : ST_OK;
     }

@@ -13,7 +13,7 @@ static enum st print_partial(struct history *h, const struct triage *t, struct e
     return sink_close(&out, e) == ST_OK ? st : ST_ERR;
 }
 
-/* Packs the partial in h->text. */
+/* Packs the partial in h->text against the newest shared text, and appends it to `zip`. */
 static enum st pack_partial(struct history *h, struct strbuf *zip, struct err *e) {
     const struct history_shared *shared;
     return history_newest_shared(h, &shared, e) == ST_OK && history_packer(h, e) == ST_OK
@@ -39,7 +39,7 @@ enum st history_zip_shared(struct history *h, const struct triage *t, struct str
 static const uint64_t part_max = UINT64_C(1) << 32;
 
 /* Feeds the complete lines of the text to a reader, up to the end of the partial, and takes them
- * out of the text. */
+ * out of the text. ST_OK: the partial is complete, in *out. ST_NONE: lines of it are missing. */
 static enum st read_partial_lines(struct partial_reader *r, struct strbuf *text,
                                   struct triage **out, struct err *e) {
     const char *at = text->data, *end = at + text->len, *stop;

@@ -87,7 +87,7 @@ struct history {
     enum history_access access;
     struct sql_statement *statements[HISTORY_STATEMENTS];
     struct triage_options options;
-    int64_t rules;      /* row of options.rules_hash; 0 = not made yet */
+    int64_t rules;      /* row of options.rules_hash; 0 = not looked up yet */
     int32_t ids_from;   /* first day whose ids were kept when the write lock was last taken, or the
                            history opened; HISTORY_NO_DAY = the ids of all days */
     int32_t today;      /* see history_set_today */
@@ -164,7 +164,8 @@ enum st history_cell_day(struct sql_statement *s, int at, int32_t *day,
 enum st history_cell_is_wanted(const struct history_span *span, struct sql_statement *s, int at,
                                int32_t *day, struct err *e);
 
-/* Adds the dumps of a part by system and device to those of its cell. ST_ERR: as history_add. */
+/* Adds the ranked dumps of a part, by system and device, to the numbers that the table cell_value
+ * has for its cell. ST_ERR: as history_add. */
 enum st history_put_values(struct history *h, int64_t cell, const struct triage *t,
                            struct err *e) BASE_MUST_USE;
 
@@ -227,9 +228,9 @@ void history_drop_shared(struct history *h);
 /* Appends the parts of a span. ST_ERR: as history_read. */
 enum st history_list_parts(struct history *h, const struct history_span *span,
                            struct history_parts *parts, struct err *e) BASE_MUST_USE;
-/* Checks that the kept pages which this build made can be read, and belong to the sums beside which
- * they are stored. Prints each fault on a line, and then sets *sound to false. ST_ERR: as
- * history_check. */
+/* Checks that the kept pages which this build made can be read, that their rows fit their buckets,
+ * and that they have at least as many dumps as the sums beside which they are stored. Prints each
+ * fault on a line, and then sets *sound to false. ST_ERR: as history_check. */
 enum st history_check_pages(struct history *h, struct sink *out, bool *sound,
                             struct err *e) BASE_MUST_USE;
 /* Returns a hash of the packed bytes of a part; never 0. */
@@ -245,10 +246,10 @@ enum st history_match_parts(struct history *h, int64_t rolled, uint64_t dumps, b
  * change is undone. */
 typedef enum st (*history_saving)(void *ctx, struct history *h, struct sql_file *file,
                                   struct err *e);
-/* Runs a change in a transaction: for HISTORY_READ of a separate connection that can write, else of
- * the handle's own. The function does not wait for a lock: if the file cannot be written now, is of
- * an earlier version, or is damaged, or if the handle has the write lock already, nothing happens.
- * ST_ERR: out of memory. */
+/* Runs a change in a transaction of the handle's connection, or, if the handle was opened with
+ * HISTORY_READ, of a separate connection that can write. The function does not wait for a lock: if
+ * the file cannot be written now, is of an earlier version, or is damaged, or if the handle has the
+ * write lock already, nothing happens. ST_ERR: out of memory. */
 enum st history_save(struct history *h, history_saving save, void *ctx,
                      struct err *e) BASE_MUST_USE;
 
@@ -270,29 +271,30 @@ struct rolled_sum {
 /* Merges a triage into the sum: into `rest` if the sum has a base, else into `t`. The triage is
  * taken over in any case. */
 enum st history_sum_take(struct rolled_sum *sum, struct triage *t, struct err *e) BASE_MUST_USE;
-/* Merges the rest into `t`. */
+/* Merges `rest` into `t`, and frees it. ST_ERR: out of memory. */
 enum st history_sum_join(struct rolled_sum *sum, struct err *e) BASE_MUST_USE;
 /* Finds the kept sums of any rules from which history_read would read some of these parts, and
- * marks these as taken. *base: row of the sum with the most dumps; 0 = no sum can be used. Never
- * ST_NONE.
- */
+ * marks the parts in these sums as taken. *base: row of the sum with the most dumps; 0 = no sum can
+ * be used. Never ST_NONE. */
 enum st history_find_sums(struct history *h, struct history_parts *parts, int64_t *base,
                           struct err *e) BASE_MUST_USE;
 /* Adds to `sum` the kept sums of its rules whose parts are all among `parts` and not taken yet, the
- * largest first, and marks their parts as taken. ST_ERR: as history_add; a damaged sum is left out.
- */
+ * largest first, and marks their parts as taken. ST_ERR: as history_read; a damaged sum is left
+ * out. */
 enum st history_read_rolled(struct history *h, struct history_part_row *parts, size_t count,
                             struct rolled_sum *sum, struct err *e) BASE_MUST_USE;
 /* Keeps the sum of all parts of one set of rules in the file, or of those that the sum's base lacks
- * as long as they have much fewer bytes than the base, if that saves enough reading. The function
- * may call history_sum_join, and does not wait for a lock: if the file cannot be written now, is
- * damaged, or was changed by another connection since `version` (sql_data_version), or if a part
- * could not be read, nothing is kept. ST_ERR: out of memory. */
+ * if they have fewer than half the bytes of the base. The sum is kept only if that saves enough
+ * reading. The function may call history_sum_join, and does not wait for a lock: if the file cannot
+ * be written now, is damaged, or was changed by another connection since `version`
+ * (sql_data_version), or if a part could not be read, nothing is kept. ST_ERR: out of memory, or
+ * the file cannot be read. */
 enum st history_keep_rolled(struct history *h, const struct history_part_row *parts, size_t count,
                             struct rolled_sum *sum, int64_t version, struct err *e) BASE_MUST_USE;
 
-/* A condition of SQL on a row of the table alias: no bucket whose frames all have names has the id.
- * Such a bucket keeps its marks and days, because one forged dump could claim its id. */
+/* A condition of SQL on a row of the table alias: its id is not the id of a bucket whose title has
+ * names only, no offset such as "+0x1c". Such a bucket keeps its marks and days, because one forged
+ * dump could claim its id as a former id. */
 #define HISTORY_ALIAS_IS_FREE                                                                      \
     "NOT EXISTS (SELECT 1 FROM bucket o WHERE o.id = alias.id AND instr(o.title, '+0x') = 0)"
 

@@ -269,8 +269,9 @@ enum st history_read(struct history *h, const struct history_span *span, struct 
     return ST_OK;
 }
 
-/* Calls visit once for each value of the cells of the span. text: a query for the cells, whose
- * columns are day, version and build, sorted so that equal values come one after the other. */
+/* Calls visit once for each day of the cells of the span or, if `versions` is true, once for each
+ * version. text: a query for the cells, whose columns are day, version and build, sorted by day or
+ * version. */
 static enum st each_value(struct history *h, const struct history_span *span, const char *text,
                           bool versions, history_value_visit visit, void *ctx, struct err *e) {
     struct sql_statement *s;

@@ -5,10 +5,12 @@
 
 #include "history/history_private.h"
 
-/* A sum of all parts is kept if what was merged into the largest kept sum, its base, has at least
- * ROLLED_BYTES_MIN bytes, and at least 1 / ROLLED_SHARE of the bytes of the base. If it has fewer,
- * a sum of what the base lacks is kept, as soon as the parts in it that are in no kept sum have
- * ROLLED_BYTES_MIN bytes: to write the base again takes as long as to read it. */
+/* A sum of all parts is kept if the parts and smaller kept sums that were merged into its base, the
+ * largest kept sum, have at least ROLLED_BYTES_MIN bytes, and at least 1 / ROLLED_SHARE of the
+ * bytes of the base. If they have a smaller share, a sum of them without the base is kept as soon
+ * as the parts that are in no kept sum have ROLLED_BYTES_MIN bytes, because writing the base again
+ * takes as long as reading it. If no kept sum was read, the first part takes the place of the base,
+ * and only ROLLED_BYTES_MIN counts. */
 /* ROLLED_MAX: maximum number of sums in a file. */
 enum { ROLLED_BYTES_MIN = 1 << 16, ROLLED_SHARE = 2, ROLLED_MAX = 4 };
 
@@ -82,8 +84,8 @@ static enum st add_partial(struct history *h, const void *bytes, size_t len, str
     return history_sum_take(sum, t, e);
 }
 
-/* Merges the partial of the kept sum of this id into a sum. ST_NONE: the partial is damaged or
- * missing. */
+/* Merges the partial of the kept sum of this id into a sum. *size: its bytes. ST_NONE: the partial
+ * is damaged or missing. */
 static enum st add_rolled(struct history *h, int64_t rolled, struct rolled_sum *sum, uint64_t *size,
                           struct err *e) {
     struct sql_statement *s;
@@ -219,7 +221,7 @@ static enum st put_rolled(struct sql_file *file, const struct keeping *k, const 
 /* Drops the sums that the newest sum makes superfluous: those of the same rules that have no part
  * that the newest sum lacks and, if the newest sum has no base, at least half as many dumps as it.
  * Then drops sums until there are at most ROLLED_MAX, the oldest first, but not the base (0 = the
- * newest sum has none). */
+ * newest sum has none). The pages beside dropped sums are dropped, too. */
 static enum st drop_needless(struct sql_file *file, int64_t base, struct err *e) {
     static const char *const drop_empty =
         "DELETE FROM rolled WHERE id NOT IN (SELECT rolled FROM rolled_part)";

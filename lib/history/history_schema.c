@@ -71,8 +71,8 @@ static const char history_from_2[] =
                   " SELECT cell, sum(dumps), sum(stalled_ms) FROM bucket_day GROUP BY cell";
 
 /* Statements that turn the tables of this version into those of version 5, these into those of
- * version 4, and so on to those of version 1, to compare a file of such a version with. Version 3
- * has the tables of version 4. */
+ * version 4, and so on to those of version 1, so that a file of an earlier version can be compared
+ * with its tables. Version 3 has the tables of version 4. */
 static const char history_back_to_5[] = "DROP TABLE shared";
 static const char history_back_to_4[] = "DROP TABLE rolled_page";
 static const char history_back_to_2[] = "DROP VIEW dumps_by; DROP TABLE dump;"
@@ -93,7 +93,7 @@ enum st history_upgrade_tables(struct sql_file *file, int64_t version, struct er
 
 /* ---- the tables of a file ---- */
 
-/* Makes the tables of this version in memory. */
+/* Makes the tables of a version of the history in a database in memory. */
 static enum st make_reference(struct sql_file **out, int64_t version, struct err *e) {
     struct sql_file *file = NULL;
     enum st st = sql_open(&file, NULL, true, e);

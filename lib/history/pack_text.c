@@ -1,5 +1,5 @@
-/* Packs and unpacks with zstd. In front of the one frame of a packed text stands a skippable frame
- * of four bytes, the number of the text that it was packed against, if there is one. */
+/* Packs and unpacks with zstd. A packed text is one frame of zstd. If it was packed against another
+ * text, a skippable frame before it has the number of that text in four bytes. */
 #include "history/pack_text.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum {
 static const unsigned char frame_magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
 static const unsigned char number_magic[8] = {0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0};
 
-/* A text has at most this many bytes, and this many more for each packed byte. */
+/* An unpacked text has at most free_bytes bytes, and BYTES_PER_BYTE more for each packed byte. */
 static const uint64_t free_bytes = UINT64_C(64) << 20;
 enum { BYTES_PER_BYTE = 1024 };
 

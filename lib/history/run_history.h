@@ -33,7 +33,7 @@ enum history_access {
     HISTORY_READ,  /* the file must exist; nothing but sums of its parts and pages is written to it,
                       see history_read and history_keep_page */
     HISTORY_WRITE, /* the file is made if it does not exist */
-    HISTORY_EDIT   /* the file must exist, and is changed */
+    HISTORY_EDIT   /* as HISTORY_WRITE, but the file must exist */
 };
 
 /* Opens a history; path is copied. ST_ERR: the file cannot be opened, is no history, has a later
@@ -72,8 +72,8 @@ enum st history_set_options(struct history *h, const struct triage_options *o,
  * history_close, and add everything since the last commit again. */
 enum st history_add(struct history *h, const struct dump *d, const struct stall_key *key,
                     struct err *e) BASE_MUST_USE;
-/* Counts a stall-session/1 record, as history_add does a dump. ERR_FORMAT: it is no such record,
- * and the history stays usable. */
+/* Counts a stall-session/1 record, as history_add does a dump. ERR_FORMAT: the text is no such
+ * record, and the history stays usable. */
 enum st history_add_session(struct history *h, const char *text, size_t len,
                             struct err *e) BASE_MUST_USE;
 /* Returns how many dumps and sessions were added since the last commit. */
@@ -99,9 +99,9 @@ struct history_span {
 /* The names of fields that `where` may use, ended by NULL. The fields owner and ignored match every
  * dump here, see where_match_bucket. */
 extern const char *const history_fields[];
-/* Reads the cap, and the rules that were the last to be new to the history; the texts of o are
- * borrowed until the next call. False: nothing was ever added, or, with an error in e, the file
- * cannot be read. */
+/* Reads into o the cap, and of the sets of rules that the history has the one that was added last;
+ * the texts of o are borrowed until the next call. False: nothing was ever added, or, with an error
+ * in e, the file cannot be read. */
 bool history_options(struct history *h, struct triage_options *o, struct err *e);
 
 /* Makes a triage, not finished, of everything in the span. k and o: the keyer and the options with
@@ -109,24 +109,27 @@ bool history_options(struct history *h, struct triage_options *o, struct err *e)
  * merged, their sum is kept in the file for later calls, unless a part is damaged, the span says
  * no_sum, the file is of an earlier version or cannot be written at once, or this handle has not
  * committed what it added. ST_ERR: out of memory, or the file is damaged; *out is then NULL or what
- * could be read, and e describes the first part that could not. */
+ * could be read, and e describes the first part that could not be read. The caller frees *out with
+ * triage_free. */
 enum st history_read(struct history *h, const struct history_span *span, struct keyer *k,
                      const struct triage_options *o, struct triage **out,
                      struct err *e) BASE_MUST_USE;
 
-/* A page of a span as the file keeps it beside the largest sum of its parts, so that the page can
- * be written again without the parts: a triage of the first buckets alone (triage_keep), and the
- * bytes of the rows of the others (summary_write_rows). */
-/* Reads the kept triage and rows of a span. o: the options of the run. ST_NONE: they are not kept,
- * are damaged, or were made with other options or by another build, dumps were added to the span
- * since, the file is of an earlier version, or this handle has not committed what it added; *top is
- * then NULL. ST_ERR: as history_read. */
+/* The file keeps a page of a span beside the largest kept sum of the span's parts, so that the page
+ * can be written again without the parts. A kept page is a triage of the first buckets alone
+ * (triage_keep), and the bytes of the rows of the other buckets (summary_write_rows). */
+/* Reads the kept triage and rows of a span; the caller frees *top with triage_free. o: the options
+ * of the run. ST_NONE: the triage and rows are not kept, are damaged, or were made with other
+ * options or by another build, dumps were added to the span since, the file is of an earlier
+ * version, or this handle has not committed what it added; *top is then NULL. ST_ERR: as
+ * history_read. */
 enum st history_read_page(struct history *h, const struct history_span *span,
                           const struct triage_options *o, struct triage **top, struct strbuf *rows,
                           struct err *e) BASE_MUST_USE;
 /* Keeps a triage and rows, which were made from the result of the last history_read of the same
  * span. As with a sum, nothing happens if the file cannot be written at once, if the span changed
- * since, or if no sum of some of its parts is kept. ST_ERR: out of memory. */
+ * since, or if no sum of some of its parts is kept. ST_ERR: out of memory, or the file cannot be
+ * read. */
 enum st history_keep_page(struct history *h, const struct history_span *span,
                           const struct triage *top, const struct strbuf *rows,
                           struct err *e) BASE_MUST_USE;
@@ -134,16 +137,17 @@ enum st history_keep_page(struct history *h, const struct history_span *span,
 /* A callback that takes a day from history_days, or a version from history_versions, each with the
  * version or the day of one cell that has it; ST_ERR ends the list. */
 typedef enum st (*history_value_visit)(void *ctx, int32_t day, const char *version, struct err *e);
-/* Call visit for each day of the span, ascending, HISTORY_NO_DAY first, or for each version,
- * ascending as texts, also those of which there are only session records. The file must not be
- * changed by visit. ST_ERR: from visit, or as history_read. */
+/* history_days calls visit for each day of the span, ascending, HISTORY_NO_DAY first;
+ * history_versions calls visit for each version, ascending as texts. Days and versions of which
+ * there are only session records are included. The file must not be changed by visit. ST_ERR: from
+ * visit, or as history_read. */
 enum st history_days(struct history *h, const struct history_span *span, history_value_visit visit,
                      void *ctx, struct err *e) BASE_MUST_USE;
 enum st history_versions(struct history *h, const struct history_span *span,
                          history_value_visit visit, void *ctx, struct err *e) BASE_MUST_USE;
 
-/* The dumps of a bucket of level 1, or of all, on one day with one version and one build, and their
- * stalled time. Builds of a version have sums of their own. */
+/* The dumps of a bucket of level 1, or of all buckets, on one day with one version and one build,
+ * and their stalled time. Builds of a version have sums of their own. */
 struct history_sum {
     int32_t day; /* HISTORY_NO_DAY = unknown */
     const char *version;
@@ -152,9 +156,10 @@ struct history_sum {
 /* Callbacks that take a sum, or a dump's text; both are borrowed. ST_ERR ends the list. */
 typedef enum st (*history_sum_visit)(void *ctx, const struct history_sum *sum, struct err *e);
 typedef enum st (*history_dump_visit)(void *ctx, const char *text, size_t len, struct err *e);
-/* Calls visit for each day, version and build of the span, the newest days first, HISTORY_NO_DAY
- * last: of all buckets together, or of the bucket of this number, as the rules of each run counted
- * it. ST_ERR: from visit, or as history_read. */
+/* Both call visit for each day, version and build of the span, the newest days first,
+ * HISTORY_NO_DAY last: history_sums with the sum of all buckets, history_sums_of with that of the
+ * bucket of this number, as the rules of each run counted it. ST_ERR: from visit, or as
+ * history_read. */
 enum st history_sums(struct history *h, const struct history_span *span, history_sum_visit visit,
                      void *ctx, struct err *e) BASE_MUST_USE;
 enum st history_sums_of(struct history *h, const struct history_span *span, uint64_t bucket,
@@ -173,8 +178,8 @@ struct history_note {
     struct strbuf text; /* owns the texts in `said` */
 };
 /* Reads the facts about the level-1 bucket of an id, or of its former ids, that the history has.
- * ST_NONE: the history has nothing about the bucket, or id is no bucket's id. Release n->text in
- * any case. */
+ * ST_NONE: the history has nothing about the bucket, or id is no bucket's id. ST_ERR: as
+ * history_read. Release n->text in any case. */
 enum st history_note_of(struct history *h, const char *id, struct history_note *n,
                         struct err *e) BASE_MUST_USE;
 
@@ -193,9 +198,10 @@ enum st history_title_of(struct history *h, uint64_t bucket, struct strbuf *out,
 /* ---- marks that people set ---- */
 
 /* Sets a mark of the level-1 bucket of an id, or removes it if value is empty: fixed-in, owner,
- * note, link, ignore ("ever", or a day). The change is committed at once. ST_NONE: the history has
- * no such bucket. ST_ERR: id is no bucket's id, there is no such mark, the mark cannot have this
- * value, or the handle has not committed what it added (all ERR_USAGE), or as history_add. */
+ * note, link, ignore ("ever", or a day). at: the time of the change, as in history_commit. The
+ * change is committed at once. ST_NONE: the history has no such bucket. ST_ERR: id is no bucket's
+ * id, there is no such mark, the mark cannot have this value, or the handle has not committed what
+ * it added (all ERR_USAGE), or as history_add. */
 enum st history_mark(struct history *h, const char *id, const char *name, const char *value,
                      const char *at, struct err *e) BASE_MUST_USE;
 
@@ -214,19 +220,19 @@ enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells,
                           struct err *e) BASE_MUST_USE;
 /* Removes the data that identifies a user, whose name is the text that dumps have as `user`, and
  * the kept dumps of that user; counts stay, see triage_forget_user. *parts: how many parts named
- * the user. The file's free pages and its log are overwritten, too. ST_ERR: also if a part is
- * damaged; then nothing changed, unless only the overwriting failed. */
+ * the user. The file's free pages and its log are overwritten, too. ST_ERR: as history_drop_before,
+ * or a part is damaged. After ST_ERR nothing has changed, unless only the overwriting failed. */
 enum st history_forget_user(struct history *h, const char *user, uint64_t *parts,
                             struct err *e) BASE_MUST_USE;
-/* Examines the whole file without changing it: the database, each partial, each kept page
- * that this build made, and the sums in the tables for people. Prints each fault on a line.
- * ST_NONE: it found some. */
+/* Examines the whole file without changing it: the database, each partial, each kept page that this
+ * build made, each kept dump, and the sums in the tables for people. Prints each fault on a line of
+ * its own. ST_NONE: the file has faults. */
 enum st history_check(struct history *h, struct sink *out, struct err *e) BASE_MUST_USE;
 
 /* ---- days ---- */
 
-/* Parses "2026-11-20", also with a time after it, in UTC as dumps have it. False: the text is no
- * day. */
+/* Parses a day such as "2026-11-20", also with a time after it, in UTC as dumps have it, into days
+ * since 1970-01-01. False: the text is no day. */
 bool history_day_parse(const char *text, size_t len, int32_t *day);
 enum { HISTORY_DAY_SIZE = 16 };
 /* Writes a day as "2026-11-20", or "" for HISTORY_NO_DAY and for a day that has no such form.

@@ -32,8 +32,8 @@ void sql_close(struct sql_file *f);
 
 /* Runs statements that return no rows. */
 enum st sql_run(struct sql_file *f, const char *text, struct err *e) BASE_MUST_USE;
-/* Begins a transaction that only reads, and sees the file as it is now until sql_end_reading.
- * Nothing happens while a transaction with the write lock is open. */
+/* Begins a transaction that only reads; until sql_end_reading it sees the file as its first
+ * statement found it. Nothing happens if a transaction is open already. */
 enum st sql_begin_reading(struct sql_file *f, struct err *e) BASE_MUST_USE;
 void sql_end_reading(struct sql_file *f);
 /* Begins a transaction with the write lock, unless one is open. */
@@ -44,7 +44,7 @@ enum st sql_commit(struct sql_file *f, struct err *e) BASE_MUST_USE;
 void sql_undo(struct sql_file *f);
 bool sql_is_writing(const struct sql_file *f);
 /* Reads a number that changes when another connection commits to the file. Inside a transaction
- * that only reads (sql_begin_reading) it stays as it was at the beginning of the transaction. */
+ * that only reads (sql_begin_reading) it stays the same. */
 enum st sql_data_version(struct sql_file *f, int64_t *version, struct err *e) BASE_MUST_USE;
 /* Returns how many rows the last INSERT, UPDATE or DELETE changed; other statements do not alter
  * the number. */
@@ -68,7 +68,7 @@ void sql_bind_number(struct sql_statement *s, int at, int64_t v);
 void sql_bind_count(struct sql_statement *s, int at, uint64_t v);
 void sql_bind_none(struct sql_statement *s, int at);
 /* Steps to the next row, and holds its texts and bytes in memory, so that reading them cannot fail.
- * ST_NONE: there are no more. On anything but ST_OK the statement is reset. */
+ * ST_NONE: there are no more rows. On anything but ST_OK the statement is reset. */
 enum st sql_next(struct sql_statement *s, struct err *e) BASE_MUST_USE;
 /* Runs a statement to its end, and resets it. */
 enum st sql_step(struct sql_statement *s, struct err *e) BASE_MUST_USE;

@@ -67,7 +67,7 @@ void diff_limit_release(struct diff_limit *l);
  * ERR_NOMEM. */
 enum st diff_limit_measure(const struct diff_limit *l, const struct stack_pair *pair,
                            uint64_t sums[STACK_SIDES], struct err *e) BASE_MUST_USE;
-/* Do these sums exceed the limit? */
+/* Does the growth from sums[STACK_BASE] to sums[STACK_NEW] exceed the limit? */
 bool diff_limit_passed(const struct diff_limit *l, const struct stack_pair *pair,
                        const uint64_t sums[STACK_SIDES]);
 

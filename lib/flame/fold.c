@@ -274,7 +274,8 @@ struct fold_weights {
     uint64_t ms;      /* stalled time that counts, in ms */
     uint64_t votes;   /* sum of f->shares */
     uint64_t samples; /* number of samples; 0 = there are none, or the dump is about threads */
-    uint64_t main;    /* weight of all stacks of the main thread together */
+    uint64_t main;    /* weight of all stacks of the main thread, or of the threads that the dump is
+                         about, together */
     uint64_t other;   /* weight of each other thread's stack */
 };
 
@@ -291,7 +292,7 @@ static void fold_count_dump(struct fold *f, const struct dump *d, const struct f
     s->sampled_ms += sampled;
 }
 
-/* Adds the stacks of f->votes, weighing f->shares. */
+/* Adds the stacks of f->votes with the weights in f->shares. */
 static enum st fold_add_votes(struct fold *f, struct fold_target *a, struct err *e) {
     enum st st = ST_OK;
     for (size_t i = 0; st == ST_OK && i < f->shares.len; i++) {

@@ -16,8 +16,8 @@ struct image_ids {
  * ERR_NOMEM. */
 enum st image_ids_add(struct image_ids *ids, const struct dump *d, struct err *e) BASE_MUST_USE;
 /* Returns the id of a module as lower-case hex digits; "" if none is known, or several are, as in
- * dumps of several versions of an app. It fits pprof_options.build_id. Borrowed until the next
- * change. */
+ * dumps of several versions of an app. The id is borrowed until the next image_ids_add. The
+ * function can be used as pprof_options.build_id. */
 const char *image_ids_find(void *ids, const char *module, size_t len);
 void image_ids_release(struct image_ids *ids);
 

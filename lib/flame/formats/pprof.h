@@ -45,9 +45,9 @@ struct pprof_stats {
 
 /* Adds a profile, after gunzip, to a tree. Of several values per sample it takes the one whose unit
  * is a time or, if `counts`, a count; else the profile's default; else the last. Times become
- * milliseconds. A location without a function is MODULE+0xADDRESS or 0xADDRESS. name is for
- * messages. ST_ERR: ERR_TRUNCATED, ERR_FORMAT, ERR_LIMIT (more text than PPROF_TEXT_MAX),
- * ERR_NOMEM; a part of the profile may have been added then. */
+ * milliseconds. A location without a line is MODULE+0xADDRESS or 0xADDRESS; a line without a
+ * function's name is [unknown]. name is for messages. ST_ERR: ERR_TRUNCATED, ERR_FORMAT, ERR_LIMIT
+ * (more text than PPROF_TEXT_MAX), ERR_NOMEM; a part of the profile may have been added then. */
 enum { PPROF_TEXT_MAX = 1 << 30 };
 enum st pprof_read(struct stack_tree *t, const char *name, const void *bytes, size_t len,
                    bool counts, struct pprof_stats *stats, struct err *e) BASE_MUST_USE;

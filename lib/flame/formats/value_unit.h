@@ -14,7 +14,7 @@ struct value_unit {
 };
 
 /* Returns the unit of this name in pprof or speedscope ("ns" as well as "nanoseconds"; len bytes,
- * no NUL needed); NULL: it is not known. Static. */
+ * no NUL needed); NULL: the unit is not known. The result is static. */
 const struct value_unit *value_unit_find(const char *name, size_t len);
 
 #endif

@@ -82,9 +82,9 @@ void folded_unescape(struct strbuf *out, const char *frame, size_t len) {
 
 /* ---- reading ---- */
 
-/* Is the text canonical already, as it has only ASCII bytes that need no escape? Canonical text
- * with other bytes is said not to be, which costs only time. The inner loop has a constant length
- * and no branch, so that compilers vectorise it. */
+/* Is the text canonical already, as it has only ASCII bytes that need no escape? The result is
+ * false for canonical text with other bytes, too, which costs only time. The inner loop has a
+ * constant length and no branch, so that compilers vectorise it. */
 static bool folded_is_plain(const char *s, size_t len) {
     enum { BLOCK = 16 };
     unsigned char found[BLOCK] = {0};
@@ -127,8 +127,8 @@ static enum st make_canonical(struct folded_reader *r, const char *text, size_t 
 }
 
 /* Reads "12" or "12.50": digits, at least one before the point. *value is in units of
- * 10^-*decimals; more decimal places than STACK_DECIMALS_MAX are cut off. Returns NULL, or why the
- * count is bad. */
+ * 10^-*decimals; more decimal places than STACK_DECIMALS_MAX are cut off, and *rounded is then
+ * true. Returns NULL, or why the count is bad. */
 static const char *parse_count(const char *s, size_t len, uint64_t *value, unsigned *decimals,
                                bool *rounded) {
     const char *point = memchr(s, '.', len);

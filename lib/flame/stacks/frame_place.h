@@ -14,8 +14,8 @@ struct frame_place {
     uint32_t line; /* at least 1 */
 };
 
-/* Does a name of *len bytes end with a source place? Then *len becomes the length of the text
- * before the blank in front of the place. */
+/* Does a name of *len bytes end with a source place? Then *out is the place, and *len becomes the
+ * length of the text before the blank in front of the place. */
 bool frame_place_split(const char *name, size_t *len, struct frame_place *out);
 /* Appends NAME (FILE:LINE), with FILE cut to the part after its last '/'; only NAME if file or line
  * is missing. */

@@ -167,8 +167,8 @@ size_t stack_frame_len(const char *text, size_t len) {
     return end ? (size_t)(end - text) : len;
 }
 
-/* Finds the child of `parent` with the first frame of rest; 0 if there is none. *hash is set for
- * adding one. */
+/* Finds the child of `parent` with the first frame of rest; 0 if there is none. *hash is set to the
+ * hash that such a child has. */
 static uint32_t find_child(const struct stack_tree *t, uint32_t parent, const char *rest,
                            size_t len, uint32_t *hash) {
     size_t frame = stack_frame_len(rest, len);

@@ -75,13 +75,13 @@ uint64_t stack_tree_total(const struct stack_tree *t);
  * ordered. */
 uint32_t stack_tree_find(const struct stack_tree *t, const char *text, size_t len);
 
-/* Returns the length of the first frame of a stack's text, or of a rest of it, without the ';'
- * after it. */
+/* Returns the length of the frame with which a text begins, without the ';' after the frame. The
+ * text is that of a stack, or the end of such a text. */
 size_t stack_frame_len(const char *text, size_t len);
 
-/* The children of every node, in no order but, in an ordered tree, the order of adding: those of n
- * are child[start[n]] up to but not child[start[n + 1]]. Valid until the next stack_tree_add; the
- * caller releases both arrays with stack_children_release. */
+/* The children of every node, in no particular order or, in an ordered tree, in the order of
+ * adding: those of n are child[start[n]] up to but not child[start[n + 1]]. Valid until the next
+ * stack_tree_add; the caller releases both arrays with stack_children_release. */
 struct stack_children {
     uint32_t *start, *child;
 };

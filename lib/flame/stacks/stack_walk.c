@@ -4,8 +4,9 @@
 #include "base/vec.h"
 #include "flame/stacks/stack_tree.h"
 
-/* A step of the walk. self == 0: visit `node`, whose parents have the first `above` bytes of the
- * text. Else: visit the stack that these bytes are, with weight self. */
+/* A step of the walk. If self is 0, the step enters `node`, and the frames of the node's ancestors
+ * are the first `above` bytes of the line; else the step visits the stack whose text these bytes
+ * are, with the weight self. */
 struct walk_step {
     uint32_t node;
     size_t above;

@@ -43,7 +43,8 @@ static size_t before_brackets(const char *part, size_t len) {
     return at > 0 ? at : len;
 }
 
-/* Returns where the longest end of a text begins that is at most `cells` wide. */
+/* Returns the offset at which the longest end of a text that is at most `cells` cells wide begins.
+ */
 static size_t end_of_width(const char *s, size_t len, size_t cells) {
     size_t all = xml_text_cells(s, len);
     size_t at = 0;

@@ -48,13 +48,14 @@ struct svg_options {
                        SVG_ROW_MAX; 0 = 18 */
     uint32_t min_width; /* width of the narrowest frame drawn, in 1/100 pixel; narrower ones are
                            merged */
-    bool min_is_share;  /* min_width is in 1/100 % of the picture's width instead */
+    bool min_is_share;  /* min_width is in 1/100 % of the root frame's width instead */
     uint32_t max_depth; /* depth of the deepest frames drawn singly (root: 0); what is deeper is one
                            frame on each branch; 0 = 2000 */
     bool inverted;      /* the outermost frame is drawn on top (icicle graph) */
     bool dark;    /* always use dark colours, even if the reader's system prefers light ones */
-    bool element; /* write only the frames but for the root, as an element for a page that has
-           svg_write_style: no head, foot, script or ids; title is its label */
+    bool element; /* write only the frames, without the root frame, as an SVG element for a page
+                     that has svg_write_style: no head, foot, script or ids; title is the element's
+                     label */
     struct palette palette;
     const struct svg_marks *marks; /* colours and notes of frames; NULL = none */
 };

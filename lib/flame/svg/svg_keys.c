@@ -37,8 +37,8 @@ static void add_key(struct svg_run *r, const char *colour, const char *text, siz
 
 struct module_weight {
     const char *name;
-    size_t len, first; /* first: number of the module in the order in which modules are drawn first,
-                          which orders equal weights */
+    size_t len, first; /* first: position of the module in the order in which modules appear in the
+                          layout; orders equal weights */
     uint64_t weight;
 };
 

@@ -14,8 +14,9 @@
 
 enum { SESSION_MAX = 1 << 24 /* bytes of a session record */, SESSION_DEPTH = 64 };
 
-/* The most that a session record can say: of each launch a year, of at most so many launches; its
- * times may differ by rounding. */
+/* A session record is impossible if it gives a time of more than SESSION_MS_MAX for each launch,
+ * more than SESSION_LAUNCHES_MAX launches, or a foreground time that exceeds its length by more
+ * than SESSION_ROUNDING_MS. */
 #define SESSION_MS_MAX ((uint64_t)366 * 24 * 3600 * 1000)
 enum { SESSION_LAUNCHES_MAX = 1000, SESSION_ROUNDING_MS = 1000 };
 
@@ -229,7 +230,7 @@ static enum st load_session(json_t **o, const char *text, size_t len, struct err
     return ST_OK;
 }
 
-/* Returns the hash of a session's id, which is another one than that of a dump with this id:
+/* Returns the hash of a session's id. It differs from the hash of a dump with the same id, so that
  * neither is a duplicate of the other. */
 static uint64_t session_id_hash(const char *id) {
     static const char kind[] = "stall-session/1";

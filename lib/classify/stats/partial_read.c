@@ -348,7 +348,7 @@ static enum st partial_in_read_line(struct partial_reader *r, const struct tape_
 }
 
 /* Parses the line into the tape. If that fails, the document loader parses the line again, to find
- * the fault and its position, or because names have escapes, which it allows. */
+ * the fault and its position, or because names have escapes, which the document loader allows. */
 static enum st read_tape(struct partial_reader *r, const char *text, size_t len, struct err *e) {
     const struct document_options limits = {.text_max = PARTIAL_LINE_MAX,
                                             .depth_max = PARTIAL_DEPTH,

@@ -50,7 +50,8 @@ uint32_t partial_row_of_frame(const struct partial_writer *w, size_t set, const 
 
 /* ---- entries that buckets refer to ---- */
 
-/* Returns the text's index; NO_INDEX = there is no text. */
+/* Notes that a bucket refers to the text, and returns the text's index; NO_INDEX = there is no
+ * text. */
 static uint32_t use_text(struct partial_writer *w, const char *text) {
     if (!text) {
         return NO_INDEX;
@@ -76,7 +77,7 @@ static uint32_t use_frame(struct partial_writer *w, const struct bucket_frame *f
     return index;
 }
 
-/* False: out of memory. */
+/* Notes the frames, the pieces and the reason to which the bucket refers. False: out of memory. */
 static bool use_bucket(struct partial_writer *w, size_t set, const struct bucket *b) {
     w->first_frame[set][b->index] = w->frames.len;
     if (!VEC_RESERVE(&w->frames, b->frame_count)) {

@@ -446,7 +446,7 @@ void triage_put_unsaid(struct jsonw *w, const struct kind_threshold *all, size_t
     jsonw_end_array(w);
 }
 
-/* False: out of memory. */
+/* Writes the thresholds of the kinds of stall. False: out of memory. */
 static bool put_thresholds(struct jsonw *w, const struct triage *t) {
     struct kind_threshold *all = triage_thresholds(t);
     if (!all) {

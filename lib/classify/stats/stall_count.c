@@ -227,8 +227,8 @@ uint64_t stall_count_alone(const struct dump *d, uint64_t cap_ms, uint64_t *span
     return add_span(&spans, d, *span_ms, cap_ms);
 }
 
-/* Notes whether the dump, one more of its id if `met`, is all of its stall by its own members. An
- * id that has such a dump and another one is counted as contradicting, once. */
+/* Notes whether the dump is all of its stall by its own members; met: a dump with the stall's id
+ * was read before. An id that has such a dump and another one is counted as contradicting, once. */
 static void note_whole(struct stall_ledger *l, struct stall_counted *s, bool met, bool whole) {
     s->whole = s->whole || whole;
     if (met && s->whole && !s->contradicting) {

@@ -55,7 +55,8 @@ struct stall_counted {
     } all, ranked;
     bool counted; /* true: the stall was counted, and its later dumps must not count it again */
     bool whole;   /* a dump with this id is all of its stall by its own members */
-    bool contradicting; /* such a dump is not the only one */
+    bool contradicting; /* a dump with this id is all of its stall, but there are other dumps with
+                           it */
 };
 /* The stalls that were read, so that each is counted once and with at most its cap, even if its
  * dumps contradict each other. There are two generations, so that memory is bounded; the 2^17

@@ -112,8 +112,8 @@ struct stall_share {
     uint64_t text_hash;
 };
 
-/* Returns the cell of a dump's user. In place of a user who is not known stands the id of the
- * stall, or else that of the dump; all dumps without these count as one user's. */
+/* Returns the cell of a dump's user. The id of the stall, or else that of the dump, replaces a user
+ * who is not known; all dumps without any of these count as one user's. */
 static uint32_t triage_cell_of(const struct dump *d) {
     const char *const names[] = {d->user, d->stall.id, d->id, ""};
     size_t i = 0;
@@ -253,8 +253,8 @@ static struct bucket *add_to_bucket(struct triage *t, struct bucket_set *set, co
     return b && tally_dump(b->tally, s) && offer_evidence(t, b, s, key, false) ? b : NULL;
 }
 
-/* Counts a dump in its buckets of levels 1 and 2, at[], which may share a tally. False: out of
- * memory. */
+/* Counts a dump in its buckets of levels 1 and 2, which may share a tally, and sets at[] to them.
+ * False: out of memory. */
 static bool add_to_levels(struct triage *t, struct stall_share *s, struct bucket *at[KEY_LEVELS]) {
     for (size_t i = 0; i < KEY_LEVELS; i++) {
         at[i] = triage_bucket(t, &t->level[i], &s->key->level[i]);

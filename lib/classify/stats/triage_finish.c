@@ -8,7 +8,7 @@
 #include "classify/stats/triage_private.h"
 
 /* Orders actions by time, the largest first; actions with the same time by their rank, which is
- * total. */
+ * different for each action. */
 static int by_share(const void *a, const void *b) {
     const struct action_share *x = a, *y = b;
     int order = COMPARE(y->ms, x->ms);

@@ -52,7 +52,8 @@ struct bucket {
     char id[KEY_ID_SIZE];
     uint32_t index;      /* position in the bucket_set */
     uint64_t text_hash;  /* hash of the key's text, which the frames have (bucket_compare) */
-    struct tally *tally; /* for level 1: the tally of its only child, as long as both are equal */
+    struct tally *tally; /* for level 1: shared with the bucket's only child as long as both tallies
+                            are equal */
     uint64_t users;      /* number of distinct users; set by triage_finish */
     /* The array is malloc'ed, the frames belong to the triage. */
     const struct bucket_frame **frames;
@@ -62,8 +63,8 @@ struct bucket {
      * (enum key_way), and from before a renaming. Each is computed from frames. An id that a dump
      * says (its member `class`) is none of them: one dump could claim any bucket's id. */
     SMALL_VEC(uint64_t) aliases;
-    /* For each alias, the number of dumps whose frames tell it, or more than the bucket has: all.
-     */
+    /* For each alias, the number of dumps whose frames tell it; a number above that of the bucket's
+     * dumps stands for all of them. */
     SMALL_VEC(uint64_t) alias_dumps;
     uint32_t parent; /* for level 2: index of its level-1 bucket */
     SMALL_VEC(struct action_share) actions;
@@ -211,8 +212,8 @@ bool alias_index_build(struct alias_index *index, const struct bucket_set *set);
 void alias_index_release(struct alias_index *index);
 /* Sorts an index to which aliases were appended. */
 void alias_index_sort(struct alias_index *index);
-/* Returns the only other bucket of the set that has b's id as an alias and has names for at least
- * as many of its frames as b. NULL if there is none, or several, or if all frames of b have names.
+/* Returns the only other bucket of the set that has b's id as an alias and has at most as many
+ * frames without a name as b. NULL if there is none, or several, or if all frames of b have names.
  * b may belong to another triage. */
 const struct bucket *alias_index_find(const struct alias_index *index, const struct bucket_set *set,
                                       const struct bucket *b);
@@ -239,8 +240,8 @@ const struct bucket_frame *triage_frame(struct triage *t, const struct bucket_fr
  * and e->stack may hold a part. */
 bool triage_cut_stack(struct triage *t, const struct dump *d, const struct stall_key *key,
                       struct evidence *e);
-/* Returns an array with the index in `to` of each string of `from`; `to` must have them all. NULL =
- * out of memory. */
+/* Adds to `to` the strings of `from` that it lacks, and returns an array, malloc'ed, with the index
+ * in `to` of each string of `from`. NULL = out of memory. */
 uint32_t *triage_map_strings(struct map *to, const struct map *from);
 /* Returns the bucket of a key; a new one is made with the frames of the key. NULL = out of
  * memory. */

@@ -179,8 +179,9 @@ static bool rekey_keep_aliases(const struct rekeying *r, struct bucket *now,
     return true;
 }
 
-/* Adds the bucket of level 2, and its frames to level 1. Actions are left out: a stack has only one
- * of the actions that led to the bucket, and the gate does not use them. False: out of memory. */
+/* Adds the bucket of level 2 with its counts, and its level-1 bucket without counts. Actions are
+ * left out: a stack has only one of the actions that led to the bucket, and the gate does not use
+ * them. False: out of memory. */
 static bool rekey_add_bucket(struct rekeying *r, const struct bucket *from, const struct dump *d,
                              const struct stall_key *key) {
     struct triage *t = r->t;
@@ -335,7 +336,7 @@ enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
         triage_free(r.t);
         return st;
     }
-    /* What was set apart has kept no stack to be sorted by, and stays so. */
+    /* Dumps that were set apart have kept no stack to be sorted by, and stay set apart. */
     for (size_t i = 0; i < APART_COUNT; i++) {
         sum_add(&r.t->apart[i], from->apart[i]);
     }

@@ -243,8 +243,8 @@ static bool add_images(struct keyer *k, const struct judged_stack *s,
     return true;
 }
 
-/* Returns what the thread waits for by the runtime code that is innermost, as a wait for a lock or
- * for a message; CAUSE_NONE = no wait is shown. Reads and writes are left out, because work on
+/* Returns the cause of the wait (lock, message, network, sleep or drawing) that the innermost
+ * runtime code shows; CAUSE_NONE = it shows none. Reads and writes are left out, because work on
  * files is a mix of them, of system calls without a name and of computing. */
 static enum rule_cause innermost_wait(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->cut; i++) {

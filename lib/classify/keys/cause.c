@@ -6,10 +6,10 @@
  *     deadlock   1000  threads wait for each other
  *     deadlock    850  the main thread waits for a signal, and a thread that runs a closure
  *                      of the function in which it waits waits for the main thread
- *     deadlock    850  all threads at work wait for each other, by their frames; 700: the
- *                      main thread waits for a lock that the app took, and no thread is at
- *                      work, or for a condition, and a thread that may signal it is stuck in
- *                      methods of the same type
+ *     deadlock    850  by their frames, threads wait for each other, and no other thread is at
+ *                      work; 700: the main thread waits for a lock that the app asked for, and
+ *                      no thread is at work, or for a condition, and a thread that may signal
+ *                      it is stuck in methods of the same type
  *     lock        950  the thread that holds it is known; 900: only that there is one
  *     input       900  the thread reads from a terminal, or its standard input
  *     by a rule        what the rule says (stall-rules(5))
@@ -22,14 +22,13 @@
  *                      stack was taken
  *     starved     700  nothing waits, the thread was ready to run, and did not run for most
  *                      of the stall
- *     starved     500  the thread did not run for most of the stall, and its samples are
- *                      outside of the system's code, where nothing waits
- *     disk        650  the thread is blocked outside of the system's code, as where memory is
- *                      paged in
+ *     starved     500  nothing waits, the thread did not run for most of the stall, and its
+ *                      stack is in no system call
+ *     disk        650  the thread waits, and its stack is in no system call, as where memory
+ *                      is paged in
  *     disk        600  the kernel does not let a signal interrupt the thread's wait, of which
  *                      no frame tells
- *     disk        500  the thread hardly ran, and its samples are outside of the system's
- *                      code
+ *     disk        500  the thread hardly ran, and its stack is in no system call
  *     launch      600  of a stall of kind launch, where nothing else tells, or only starved
  *                      does; disk, compute 600 of the kinds disk-write and cpu
  * */
@@ -184,8 +183,8 @@ static void judge_worker(const struct judge *j, struct stall_key *out) {
     }
 }
 
-/* Judges a dump that has no stack of a thread that worked, because the thread that did has none, or
- * because no thread worked. */
+/* Judges a dump that has no stack of a thread that worked, because the thread that did has none,
+ * because no thread worked, or because all stacks of such threads show a loop that waits. */
 static enum st judge_absent(const struct judge *j, struct stall_key *out, struct err *e) {
     bool cpu = judged_is(j->d->stall.kind, "cpu");
     if (cpu) {

@@ -42,9 +42,9 @@ enum st judge_standstill(const struct judge *j, struct stall_key *out, struct er
 /* Appends the activities of up to three threads that have the app on their stacks and are not idle
  * to the reason; the main thread is left out. ST_ERR: out of memory. */
 enum st cause_add_app_threads(const struct judge *j, struct err *e) BASE_MUST_USE;
-/* For a wait for a database's lock: appends the first other thread whose frames show that it holds
- * the lock to the reason. This thread becomes the guess, unless there is a second such thread.
- * ST_ERR: out of memory. */
+/* For a wait for a database's lock: appends to the reason the first other thread whose frames show
+ * that it holds the lock, and do not show that it waits for one. This thread becomes the guess,
+ * unless there is a second such thread. ST_ERR: out of memory. */
 enum st cause_add_database_holder(const struct judge *j, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -24,9 +24,9 @@ bool exemplar_cut(const struct dump *d, const struct stall_key *key, exemplar_ta
 
 /* Appends a stall-dump/1 document, on one line without its end, whose main thread has the stack of
  * these pieces; the document has the keys of the dump from which the pieces were cut. The addresses
- * of its images mean nothing. If the first piece tells of other samples, the stack and what is
- * known of them are samples whose counts are 0, as how many there were is not known. ST_ERR: a
- * piece is malformed (ERR_FORMAT), or out of memory. */
+ * of its images mean nothing. If the first piece has other samples, the document has the stack and
+ * the known frames of these samples as samples, each with a count of 0, because the counts are not
+ * known. ST_ERR: a piece is malformed (ERR_FORMAT), or out of memory. */
 enum st exemplar_join(const char *const *pieces, size_t count, struct strbuf *out,
                       struct err *e) BASE_MUST_USE;
 

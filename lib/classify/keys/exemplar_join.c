@@ -304,8 +304,8 @@ static enum st join_locations(struct joining *j, struct err *e) {
         jsonw_member_bool(&j->w, "in_app", json_is_true(json_object_get(f->piece, "in_app")));
         join_lines(j, json_object_get(f->piece, "lines"));
         if (json_array_size(json_object_get(f->piece, "lines")) > 0) {
-            /* The image's state is not `ok`, so that a symbol file or a better name can replace the
-             * learned name later. */
+            /* If no line of the image has a file, the image's state is not `ok`, so that a symbol
+             * file or a better name can replace the learned name later. */
             jsonw_member_cstr(&j->w, "source", "learned");
         }
         jsonw_end_object(&j->w);
@@ -362,7 +362,7 @@ static enum st join_read(struct joining *j, const char *text, struct err *e) {
     return image ? join_image(j, image, e) : join_frame(j, piece, e);
 }
 
-/* Reads a sample besides the stack, whose frames are known. */
+/* Reads a sample besides the stack; the stack's frames were read before. */
 static enum st join_other(struct joining *j, json_t *piece, struct err *e) {
     json_t *shared = json_object_get(piece, "shared"), *image = json_object_get(piece, "image");
     json_t *frame = json_object_get(piece, "frame");

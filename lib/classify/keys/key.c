@@ -178,8 +178,8 @@ static bool find_subject(struct keyer *k, const struct dump *d) {
     return (k->action || !action) && (k->culprit || !absent);
 }
 
-/* Was the dump captured after the stall had ended? False if the dump's age or the stall's length is
- * unknown, or if the process died in the stall. */
+/* Was the dump captured after the stall had ended? False if the time of the capture or the stall's
+ * length is unknown, or if the process died in the stall. */
 static bool was_captured_late(const struct dump *d) {
     return !d->stall.fatal && d->stall.duration_ms >= 0 && d->stall.at_ms > d->stall.duration_ms;
 }

@@ -7,8 +7,8 @@ static void set_name(struct key *key, const struct frame_info *name) {
 }
 
 /* Adds names that are not functions to the keys: the name of a slow action, after the frames of the
- * code that worked in it, and before that the name of a thread that used the processor and has no
- * stack in the dump. */
+ * code that worked in it, and, before the action's name, the name of a thread that used the
+ * processor and has no stack in the dump. */
 static void add_names(const struct keyer *k, struct key keys[KEY_LEVELS], struct key *action) {
     for (size_t n = 0; n < KEY_LEVELS; n++) {
         if (k->culprit) {

@@ -180,8 +180,9 @@ bool whole_frames(struct keyer *k, const struct dump *d, const struct dump_stack
  * samples then vote for it, and out->others is set. ST_ERR: out of memory. */
 enum st share_frames(struct keyer *k, const struct dump *d, struct judged_stack *chosen,
                      struct stall_key *out, struct err *e) BASE_MUST_USE;
-/* Does the same for the key that a stack had when less was known about it, with the samples of
- * now->others; named: their locations count. ST_ERR: out of memory. */
+/* Restricts a stack's key, which is made as if less was known about its frames, to the frames that
+ * the stack shares with the samples of now->others; named: the locations of these samples count.
+ * ST_ERR: out of memory. */
 enum st share_former(struct keyer *k, const struct dump *d, const struct stall_key *now, bool named,
                      struct judged_stack *s, struct err *e) BASE_MUST_USE;
 

@@ -55,10 +55,10 @@ void holder_add_thread(struct strbuf *out, const struct dump_thread *t);
  * an image; "its end" stands for a wait for the end of a thread. */
 void holder_add_lock(struct strbuf *out, const struct dump *d, const struct dump_wait *wait);
 
-/* Sets out->holder of a dump whose cause is known; unless the cause is a lock or a deadlock, it is
- * left as it is. waiter: the thread that the dump is about, if it
- * waited when its stack was captured; NULL = only its frames show the wait. guess: used if no chain
- * of waits names a holder. ST_ERR: out of memory. */
+/* Sets out->holder of a dump whose cause is known; unless the cause is a lock or a deadlock, the
+ * holder is left as it is. waiter: the thread that the dump is about, if it waited when its stack
+ * was captured; NULL = only its frames show the wait. guess: used if no chain of waits names a
+ * holder. ST_ERR: out of memory. */
 enum st find_holder(struct keyer *k, const struct dump *d, const struct dump_thread *waiter,
                     const struct holder_guess *guess, struct stall_key *out,
                     struct err *e) BASE_MUST_USE;

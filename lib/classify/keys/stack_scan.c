@@ -186,7 +186,8 @@ bool scan_is_in_own_code(const struct keyer *k, const struct judged_stack *s) {
            (info->cause == CAUSE_NONE || info->cause == CAUSE_COMPUTE);
 }
 
-/* By its cause, does the thread wait in this frame for another thread, process or device? */
+/* By the frame's cause, does the thread wait in it for another thread, process or device, or for a
+ * time? */
 static bool claims_wait(const struct frame_info *info) {
     switch (info->cause) {
     case CAUSE_LOCK:
@@ -206,8 +207,8 @@ static bool surely_waited(const struct keyer *k, const struct frame_info *told) 
     return told && told->cause == CAUSE_LOCK && k->cpu_permille >= 0 && k->cpu_permille < CPU_WAITS;
 }
 
-/* Does a function that only waits tell what the lock is waited for, as surely as the lock's own
- * frame tells that it is one? */
+/* Is this a function that only waits, with a confidence equal to that of the lock for which an
+ * inner frame waits? Then it tells why the thread waits for the lock. */
 static bool tells_for_what(const struct frame_info *info, const struct frame_info *told) {
     return info->waits && told->cause == CAUSE_LOCK && info->confidence == told->confidence;
 }

@@ -6,8 +6,7 @@
  * a negative value, 0 or a positive one; 0 for texts with equal numbers but other digits ("5.01",
  * "5.1"). */
 int version_order(const char *a, const char *b);
-/* Compares in the same order, made total to sort by: texts of equal numbers are ordered by their
- * bytes. */
+/* Compares as version_order does, but orders texts for which that returns 0 by their bytes. */
 int version_compare(const char *a, const char *b);
 
 #endif

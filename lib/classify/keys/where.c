@@ -86,8 +86,8 @@ const char *where_field_name(size_t i) {
 static const char context_prefix[] = "context.";
 static const struct where_field context_field = {context_prefix, FIELD_TEXT, SIZE_MAX};
 
-/* Is the field about the user, the device, the app or the time of a dump? Exposure records have
- * such fields, too. */
+/* Is the field about the user, the device, the app, its context or the time of a dump? Exposure
+ * records have such fields, too. */
 static bool is_of_users(const char *field) {
     static const char *const names[] = {"time", "user", "app.", "device.", context_prefix};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -10,8 +10,8 @@
  *   < <= > >= the natural order of version_compare. The text before the first digit
  *          must be equal: "macOS 15" is neither below nor above "iOS 18"; a text without
  *          digits also has an order to a longer one that begins with it
- *   ~ !~     an extended regular expression (POSIX) is found in the text, is not; of what
- *          takes too long (regex_search) neither holds
+ *   ~ !~     an extended regular expression (POSIX) is found in the text, is not; neither
+ *          holds if the search takes too long (regex_search)
  *
  * If a dump lacks a field, only `field=`, != with a value, and !~ hold. "context.screen" is the
  * member "screen" of the dump's context. The other fields are listed in stallclassify(1), and by

@@ -27,7 +27,8 @@ static double phi_of_all(const struct gate *g) {
     return 1;
 }
 
-/* Probability of as many dumps of the later run among those of both, or more, by chance. */
+/* Returns the probability that as many of both runs' dumps as the later run has, or more, are the
+ * later run's by chance. share: the later run's expected share of the dumps. */
 static double chance(const struct gate *g, const double dumps[RATES_RUNS], double share) {
     double phi = phi_of_all(g), all = dumps[RATES_BASE] + dumps[RATES_NOW];
     return share > 0 && share < 1 ? rates_binomial_tail(dumps[RATES_NOW] / phi, all / phi, share)

@@ -127,9 +127,10 @@ static const struct bucket *find_by_ids(const struct matching *x, const struct a
 }
 
 /* Matches each bucket that has no match with the bucket of the other run with which it shares an
- * id, if there is exactly one. Aliases that few of a bucket's dumps tell do not count, because one
- * forged dump could tell any. Several buckets may match the same bucket, for instance when the
- * later run knows that one function was inlined at several places. False: out of memory. */
+ * id, if there is exactly one. Aliases that less than half of a bucket's dumps tell do not count,
+ * because one forged dump could tell any alias. Several buckets may match the same bucket, for
+ * instance when the later run knows that one function was inlined at several places. False: out of
+ * memory. */
 static bool match_ids(const struct matching *x) {
     struct alias_index of[RATES_RUNS] = {0};
     bool ok =

@@ -71,7 +71,7 @@ static bool count_in(struct level_rows *l, size_t row, size_t run, const struct 
 
 /* Adds rows for those buckets of a run that have none yet (on level 2, only those for which
  * tells_more is true). A row also has the buckets with which the bucket is compared. each_other:
- * only pairs of buckets that are each other's match are added. False: out of memory. */
+ * buckets whose match has another match are left out. False: out of memory. */
 static bool add_run(struct level_rows *l, size_t run, bool each_other) {
     const struct bucket_set *set = rows_set(l, run);
     for (size_t i = 0; i < set->buckets.len; i++) {

@@ -16,8 +16,8 @@ struct bucket_note {
         *last_version; /* lowest and highest version with the bucket, by version_compare */
     /* Version in which the bucket appeared again although it is marked as fixed. */
     const char *back_in;
-    /* As back_in, but a version of which the history has this one dump alone, so that it may be
-     * invented. */
+    /* Version in which the bucket appeared again although it is marked as fixed, but of which the
+     * history has only one dump, so that the version may be invented. */
     const char *back_alone;
     /* According to the counts (gone.h), the version since which the bucket is gone, and the later
      * version in which it returned. */

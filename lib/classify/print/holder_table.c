@@ -18,7 +18,7 @@
 #include "classify/print/triage_text.h"
 #include "classify/stats/sum.h"
 
-/* widths from which on a table shows dumps, users, threads, and p95, in columns */
+/* Smallest widths, in columns, of a table that shows dumps, users, threads and p95. */
 enum { FROM_DUMPS = 47, FROM_USERS = 55, FROM_THREADS = 63, FROM_P95 = 71 };
 
 /* ---- head ---- */

@@ -21,9 +21,9 @@ struct value_row {
 /* Zero-initialised = empty. */
 struct value_table {
     const char *by; /* word for the property: "version", "day" …; borrowed */
-    bool ascending; /* the rows ascend by value, so that the last ones are shown; of a facet's other
-                       rows, devices with most time in the foreground, causes and kinds with most
-                       stalled time are first */
+    bool ascending; /* the rows ascend by value, and the last ones are shown; else the first ones
+                       are shown, and of a facet's rows, devices with most time in the foreground,
+                       causes and kinds with most stalled time are first */
     VEC(struct value_row) rows;
     struct arena texts;
 };

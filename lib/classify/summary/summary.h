@@ -45,7 +45,7 @@ enum summary_mark {
     SUMMARY_IGNORED = 1 << 4, /* people marked the bucket to be ignored */
     SUMMARY_SUSPECT =
         1 << 5, /* the bucket's rate may have risen by half, but it has too few stalls to tell */
-    /* A level-2 bucket of this bucket is new, or regressed, while this bucket did not. */
+    /* A level-2 bucket of this bucket is new, or regressed, and this bucket itself is not. */
     SUMMARY_NEW_INSIDE = 1 << 6,
     SUMMARY_WORSE_INSIDE = 1 << 7
 };

@@ -139,8 +139,8 @@ static const char *take_text(struct rows_reader *r) {
     return r->texts + at;
 }
 
-/* Reads the number of items that follow, each of which has at least `bytes` bytes; a larger number
- * is damage. */
+/* Reads the number of items that follow, each of which has at least `bytes` bytes; a number for
+ * which too few bytes are left is damage. */
 static size_t take_count(struct rows_reader *r, size_t bytes) {
     uint64_t count = reader_uleb128(&r->numbers);
     if (count > reader_left(&r->numbers) / bytes) {

@@ -48,8 +48,9 @@ struct page_options {
     struct page_drawing drawing;
     /* Returns the facts about a bucket that a history has; NULL = there is no history. */
     bucket_note_of note;
-    bool (*is_marked)(void *ctx, const char *id); /* has its note a mark? NULL = no */
-    bool (*is_back)(void *ctx, const char *id);   /* did the bucket come back? NULL = no */
+    bool (*is_marked)(void *ctx,
+                      const char *id);          /* has the note on this bucket a mark? NULL = no */
+    bool (*is_back)(void *ctx, const char *id); /* did this bucket come back? NULL = no */
     /* Does the bucket fail the run because it came back? NULL = the run does not fail for that. */
     bool (*fails_back)(void *ctx, const char *id);
     void *note_ctx; /* first argument of `note`, `is_marked`, `is_back` and `fails_back` */

@@ -7,8 +7,8 @@
 #include "classify/stored/stored_dumps.h"
 #include "page/page_private.h"
 
-/* maximum number of values of one facet in a bucket's row; a filter on a further value does not
- * find the bucket */
+/* ROW_VALUES: maximum number of values of one facet in a bucket's row; a filter on a further value
+ * does not find the bucket. */
 enum { ROW_VALUES = 40, COMMON_ROWS = 1000 /* rows whose texts get the first numbers */ };
 
 static void add_listed(struct strbuf *b, int64_t v) {

@@ -106,7 +106,8 @@ void page_put_trend(struct page_writer *p, const struct summary_bucket *b, bool 
 
 /* ---- page_gate.c ---- */
 
-/* Writes the verdict on the run, with what it counts; nothing if there is no verdict. */
+/* Writes the verdict on the run, its counts, the rows and returned buckets that it lists, and the
+ * sentences about the comparison; nothing if there is no verdict. */
 void page_put_gate(struct page_writer *p);
 /* Writes a table of the buckets that got better; nothing if there are none. */
 void page_put_better(struct page_writer *p);

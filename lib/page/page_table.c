@@ -65,9 +65,9 @@ static void put_rows(struct page_writer *p, size_t from, size_t to) {
     }
 }
 
-/* In a browser that runs scripts, the content of <noscript> is one text to the HTML parser; the
- * script makes rows from it when they are shown. In a browser without scripts it is a second
- * table. */
+/* Writes the rows of the buckets in detail in the table, and all other rows in <noscript>. In a
+ * browser that runs scripts, the content of <noscript> is one text to the HTML parser; the script
+ * makes rows from it when they are shown. In a browser without scripts it is a second table. */
 void page_put_table(struct page_writer *p) {
     const size_t parsed = p->details < p->rows ? p->details : p->rows;
     static const char *const columns[][3] = {

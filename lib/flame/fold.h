@@ -98,7 +98,8 @@ struct fold {
 enum st fold_add(struct fold *f, const struct dump *d, const struct fold_share *share,
                  struct err *e) BASE_MUST_USE;
 /* Adds the stacks whose weights depend on all dumps to the tree: those of FOLD_USERS, and those of
- * stalls with several dumps. Call it after the last dump. */
+ * stalls with several dumps. Call it after the last dump. ST_ERR: ERR_LIMIT if sums pass 64 bits,
+ * ERR_NOMEM. */
 enum st fold_finish(struct fold *f, struct err *e) BASE_MUST_USE;
 void fold_release(struct fold *f);
 

@@ -67,7 +67,7 @@ static enum st note_options(struct history *h, struct err *e) {
 /* ---- cells ---- */
 
 /* Returns the counts of a day, version and build, added if they are new. In the key each text ends
- * with a NUL, as the cell points into it. */
+ * with a NUL, as the cell points into it. NULL: out of memory. */
 static struct history_cell *open_cell(struct history *h, int32_t day, const char *version,
                                       const char *build, struct err *e) {
     struct strbuf *key = &h->scratch;

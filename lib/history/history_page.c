@@ -238,7 +238,8 @@ static enum st put_page(struct history *h, struct sql_file *file, int64_t rolled
 }
 
 /* Writes the page if no part of the span has changed since it was read. The caller holds the write
- * lock, so the parts cannot change meanwhile. */
+ * lock, so the parts cannot change meanwhile. ST_ERR: a part has changed, or an error; the page is
+ * not written. */
 static enum st write_kept_page(void *ctx, struct history *h, struct sql_file *file, struct err *e) {
     const struct page_keeping *k = ctx;
     int64_t base = 0;

@@ -120,9 +120,10 @@ enum st history_begin_adding(struct history *h, struct err *e) BASE_MUST_USE;
 /* As history_begin_adding, but refuses a handle that has the write lock (ERR_USAGE), because a
  * commit would then write the ids of what was added without its counts. */
 enum st history_begin_editing(struct history *h, struct err *e) BASE_MUST_USE;
-/* Makes the tables of a new history. */
+/* Makes the tables of a new history. ST_ERR: as the functions of sql_file.h. */
 enum st history_make_tables(struct sql_file *file, struct err *e) BASE_MUST_USE;
-/* Upgrades the tables of an earlier version to this version. */
+/* Upgrades the tables of an earlier version, given by its number, to HISTORY_VERSION. ST_ERR: as
+ * the functions of sql_file.h. */
 enum st history_upgrade_tables(struct sql_file *file, int64_t version, struct err *e) BASE_MUST_USE;
 /* Checks that the tables and indexes are those of a history of this version, and that there are no
  * triggers. Views, other tables and the indexes on those are ignored; an additional index on a
@@ -138,12 +139,12 @@ enum st history_fact(struct history *h, const char *name, struct strbuf *out,
 enum st history_set_fact(struct history *h, const char *name, const char *value,
                          struct err *e) BASE_MUST_USE;
 /* Appends a triage, not finished, to `zip` as a part of the table: a packed partial. The function
- * uses h->text. */
+ * uses h->text. ST_ERR: out of memory, or the file cannot be read. */
 enum st history_zip(struct history *h, const struct triage *t, struct strbuf *zip,
                     struct err *e) BASE_MUST_USE;
 /* Sets `zip` to a triage as a part of the table, and first adds a shared text to the table if the
  * triage has much more to share than the newest one; for a connection that holds the write lock.
- * The function uses h->text and h->zip. */
+ * The function uses h->text and h->zip. ST_ERR: as history_add. */
 enum st history_zip_shared(struct history *h, const struct triage *t, struct strbuf *zip,
                            struct err *e) BASE_MUST_USE;
 /* Unpacks a part of the table, which may be of any origin, and parses it into a triage, which the
@@ -212,12 +213,13 @@ enum st history_packer(struct history *h, struct err *e) BASE_MUST_USE;
  * ST_ERR: out of memory, or the table lacks it, or it is damaged. */
 enum st history_shared_text(struct history *h, uint32_t number, const struct history_shared **out,
                             struct err *e) BASE_MUST_USE;
-/* Sets *out to the newest text, or to none, borrowed as above. */
+/* Sets *out to the newest shared text, or to none, borrowed as by history_shared_text. ST_ERR: out
+ * of memory, or the text is damaged. */
 enum st history_newest_shared(struct history *h, const struct history_shared **out,
                               struct err *e) BASE_MUST_USE;
 /* Adds the tables of the partial in h->text, at most their first 4 MiB, as a shared text, if they
  * have at least 64 KiB, and what is added is at least four times as long as the newest shared text.
- * The function uses h->zip. */
+ * The function uses h->zip. ST_ERR: as history_add. */
 enum st history_share(struct history *h, struct err *e) BASE_MUST_USE;
 /* Forgets the texts that were read, because a transaction that may have added one was undone, or
  * the history is closed. */
@@ -269,7 +271,7 @@ struct rolled_sum {
                             nothing; the owner calls triage_free */
 };
 /* Merges a triage into the sum: into `rest` if the sum has a base, else into `t`. The triage is
- * taken over in any case. */
+ * taken over in any case. ST_ERR: out of memory. */
 enum st history_sum_take(struct rolled_sum *sum, struct triage *t, struct err *e) BASE_MUST_USE;
 /* Merges `rest` into `t`, and frees it. ST_ERR: out of memory. */
 enum st history_sum_join(struct rolled_sum *sum, struct err *e) BASE_MUST_USE;

@@ -201,7 +201,8 @@ static enum st take_parts(struct history_reader *r, struct err *e) {
     return st;
 }
 
-/* Takes the only sum as the result, without a merge, if it was counted with these options. */
+/* Takes the only sum as the result, without a merge, if it was counted with these options. False:
+ * there are several sums or none, or the sum was counted with others. */
 static bool take_only_sum(struct history_reader *r, const struct triage_options *o,
                           struct triage **out) {
     struct triage *t = r->sums.len == 1 ? r->sums.data[0].t : NULL;

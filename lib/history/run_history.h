@@ -72,8 +72,8 @@ enum st history_set_options(struct history *h, const struct triage_options *o,
  * history_close, and add everything since the last commit again. */
 enum st history_add(struct history *h, const struct dump *d, const struct stall_key *key,
                     struct err *e) BASE_MUST_USE;
-/* Counts a stall-session/1 record, as history_add does a dump. ERR_FORMAT: the text is no such
- * record, and the history stays usable. */
+/* Counts a stall-session/1 record, as history_add does a dump. ST_ERR: as history_add, or the text
+ * is no such record (ERR_FORMAT), and the history then stays usable. */
 enum st history_add_session(struct history *h, const char *text, size_t len,
                             struct err *e) BASE_MUST_USE;
 /* Returns how many dumps and sessions were added since the last commit. */
@@ -210,12 +210,12 @@ enum st history_mark(struct history *h, const char *id, const char *name, const 
 /* Drops all days before this one, with the ids of their dumps; from now on dumps of these days are
  * refused, also by handles that are open. Dumps without a day stay. *cells: how many combinations
  * of day, version and build were dropped. ST_ERR: the handle has not committed what it added
- * (ERR_USAGE), or as history_add; so for the two functions below. */
+ * (ERR_USAGE), or as history_add. */
 enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells,
                             struct err *e) BASE_MUST_USE;
 /* Drops the oldest days, as history_drop_before does, until the file has at most this many bytes in
- * use or at most one day is left of those that are not after the day of history_set_today. *cells:
- * as for history_drop_before. */
+ * use or at most one day is left of those that are not after the day of history_set_today. *cells
+ * and ST_ERR: as for history_drop_before. */
 enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells,
                           struct err *e) BASE_MUST_USE;
 /* Removes the data that identifies a user, whose name is the text that dumps have as `user`, and

@@ -36,7 +36,7 @@ enum st sql_run(struct sql_file *f, const char *text, struct err *e) BASE_MUST_U
  * statement found it. Nothing happens if a transaction is open already. */
 enum st sql_begin_reading(struct sql_file *f, struct err *e) BASE_MUST_USE;
 void sql_end_reading(struct sql_file *f);
-/* Begins a transaction with the write lock, unless one is open. */
+/* Begins a transaction with the write lock, unless such a transaction is open. */
 enum st sql_begin(struct sql_file *f, struct err *e) BASE_MUST_USE;
 /* Commits the transaction and releases the lock; on ST_ERR nothing was written. */
 enum st sql_commit(struct sql_file *f, struct err *e) BASE_MUST_USE;

@@ -29,7 +29,7 @@
 
 struct where;
 
-/* Makes a filter without terms, which every dump matches. */
+/* Makes a filter without terms, which every dump matches. ST_ERR: out of memory. */
 enum st where_new(struct where **out, struct err *e) BASE_MUST_USE;
 /* Frees a filter, which may be NULL. */
 void where_free(struct where *w);

@@ -145,7 +145,7 @@ void rules_free(struct rules *r);
  * ST_ERR (a malformed line, a text of more than 4 MiB, out of memory) the set can only be freed. */
 enum st rules_add(struct rules *r, const char *file, const char *text, size_t len,
                   struct err *e) BASE_MUST_USE;
-/* Appends the rules of the built-in rule files. */
+/* Appends the rules of the built-in rule files. ST_ERR: out of memory. */
 enum st rules_add_builtin(struct rules *r, struct err *e) BASE_MUST_USE;
 
 /* Returns the first rule of the kind that matches, or NULL. *by_caller (may be NULL) is set to true

@@ -33,7 +33,7 @@ struct session {
 };
 
 /* Sets *text to a field of a session record; "device.model" is the member "model" of the member
- * "device". */
+ * "device". ST_NONE: the record lacks the field, or the field is empty. */
 static enum st session_says(void *ctx, const char *field, const char **text) {
     struct session *s = ctx;
     const char *dot = strchr(field, '.');
@@ -367,7 +367,7 @@ static const char *value_in(const struct exposure_table *table, enum column c) {
 }
 
 /* Sets *text to a field of a row. The column has the name of the field, or the part of that name
- * after "device.". */
+ * after "device.". ST_NONE: the field is empty. ST_ERR: the table has no such column. */
 static enum st row_says(void *ctx, const char *field, const char **text) {
     static const char prefix[] = "device.";
     const struct exposure_table *table = ctx;
@@ -413,7 +413,8 @@ static bool exposure_add_row(struct exposure_table *table, uint64_t cpus, uint64
     return count_exposed(table->t, &x);
 }
 
-/* Reads a row's fields, as many as the head line has. */
+/* Reads a row's fields. ST_ERR: the row has another number of fields than the head line, or is
+ * malformed. */
 static enum st read_cells(struct exposure_table *table, const char *line, const char *end,
                           struct err *e) {
     size_t count = 0;

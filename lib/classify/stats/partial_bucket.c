@@ -126,7 +126,8 @@ static const struct bucket_frame *read_frame(struct partial_line *l, const struc
     return l->r->frames.data[row];
 }
 
-/* Reads the frames of a bucket, and puts the key's text that they make into l->r->text. */
+/* Reads the frames of a bucket, and puts the key's text that they make into l->r->text. NULL: the
+ * line has no frames or too many, or memory ran out; the line is then marked. */
 static const struct bucket_frame **read_frames(struct partial_line *l, const struct tape_value *o,
                                                size_t *count) {
     struct partial_items items = partial_get_items(l, o, "frames", 1);
@@ -302,7 +303,8 @@ static void read_alias_dumps(struct partial_line *l, const struct tape_value *o,
 }
 
 /* Returns the bucket whose key's text was read; a new one is added to the set. Keys must be in
- * ascending order, so that each occurs once. */
+ * ascending order, so that each occurs once. NULL: they are not, or memory ran out; the line is
+ * then marked. */
 static struct bucket *partial_in_put_bucket(struct partial_line *l, struct bucket_set *set) {
     struct partial_reader *r = l->r;
     bool added = false;

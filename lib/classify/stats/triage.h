@@ -33,7 +33,8 @@ struct triage_options {
 
 struct triage;
 
-/* Makes an empty triage. Options are copied, except for the texts that they borrow. */
+/* Makes an empty triage. Options are copied, except for the texts that they borrow. ST_ERR: out of
+ * memory. */
 enum st triage_new(struct triage **out, const struct triage_options *o,
                    struct err *e) BASE_MUST_USE;
 /* Frees a triage, which may be NULL. */

@@ -31,7 +31,7 @@ struct svg_run {
 void svg_add_percent(struct strbuf *out, uint64_t part, uint64_t total);
 /* Appends a number of hundredths as "16", "16.5" or "16.25". */
 void svg_add_px(struct strbuf *out, uint64_t hundredths);
-/* Fills r->keys with the legend. */
+/* Fills r->keys with the legend. ST_ERR: ERR_NOMEM. */
 enum st svg_make_keys(struct svg_run *r, struct err *e) BASE_MUST_USE;
 /* Prints one frame with its <title> and the name in it. */
 void svg_print_frame(struct svg_run *r, const struct layout_frame *f);

@@ -83,7 +83,7 @@ struct fold {
     struct fold_stats stats;
     struct stack_tree by_user;   /* FOLD_USERS: stacks with the user as outermost frame, in ms */
     struct fold_stalls stalls;   /* stalls that may have several dumps */
-    struct strbuf stacks;        /* scratch: the stacks of a dump of such a stall */
+    struct strbuf stacks;        /* scratch: stacks of a dump for `stalls` */
     struct strbuf line;          /* scratch: text of a stack */
     struct strbuf name;          /* scratch: text of a frame */
     struct strbuf plain;         /* scratch: name of a frame without its module */

@@ -116,7 +116,7 @@ enum st history_values_match(struct history *h, int64_t cell, struct history_val
             continue;
         }
         same = same && *sum == (uint64_t)sql_number(s, 2);
-        *sum = 0; /* the table has it */
+        *sum = 0; /* this value is in the table; 0 marks it as found */
     }
     sql_finish(s);
     for (size_t i = 0; i < sums->dumps.len; i++) {

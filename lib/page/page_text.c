@@ -133,7 +133,7 @@ unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket 
 }
 
 void page_put_marks(struct page_writer *p, unsigned marks) {
-    /* The script's MARKS has the same words, sorted by their bits, from the lowest on. */
+    /* The script's MARKS lists the same words in ascending order of their bits. */
     static const struct {
         unsigned mark;
         const char *word, *class;

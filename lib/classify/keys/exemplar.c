@@ -35,7 +35,7 @@ static bool end_piece(struct stack_cut *c) {
     return sink_close(&c->sink, NULL) == ST_OK && c->take(c->ctx, c->text.data, c->text.len);
 }
 
-/* A frame of a dump, as its piece tells it. */
+/* The facts about a frame of a dump that are written in its piece. */
 struct frame_cut {
     const struct dump_location *location; /* NULL = the dump has none */
     const struct dump_name *name;         /* NULL = none came with the dump */

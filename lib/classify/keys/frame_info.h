@@ -91,7 +91,7 @@ struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
  * the app was made (info->made_for, not NULL). NULL: out of memory. */
 struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info *info);
 /* Returns the info that stands for a whole library in keys; it has no function. info: a frame of
- * that library. NULL: out of memory. */
+ * that library. name: the library's name in keys. NULL: out of memory. */
 struct frame_info *frame_of_library(struct frame_table *t, const struct frame_info *info,
                                     const char *name);
 /* Returns the info that stands in keys for a name that is not a function's, such as that of an

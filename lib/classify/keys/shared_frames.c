@@ -24,8 +24,8 @@ static struct frame_info *outermost_app(const struct keyer *k, const struct judg
     return NULL;
 }
 
-/* Did the thread run while it stalled? Without a known processor time it did if it was running when
- * it was captured and no sample shows a wait. */
+/* Did the thread run while it stalled? If its processor time is unknown, the answer is yes if the
+ * thread was running when it was captured and no sample shows a wait. */
 static bool stall_is_busy(const struct keyer *k, const struct dump *d) {
     const struct dump_thread *main = dump_main_thread(d);
     if (k->cpu_permille >= 0) {

@@ -6,7 +6,8 @@
 #include "base/sink.h"
 #include "classify/keys/key.h"
 
-enum { EXPLAIN_ID_MIN = 4 }; /* minimum number of bytes of an id by which a user can ask for it */
+/* Minimum length in bytes of an id, or of the beginning of one, that names a dump or a bucket. */
+enum { EXPLAIN_ID_MIN = 4 };
 
 /* How well an id, or the beginning of an id, matches a dump or a bucket to which the dump's key
  * belongs. */

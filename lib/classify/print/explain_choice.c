@@ -1,4 +1,4 @@
-/* Explains each dump that an id names as it is read, and keeps the best explanation. */
+/* Explains each dump that an id names when the dump is read, and keeps the best explanation. */
 #include "classify/print/explain_choice.h"
 
 #include <string.h>

@@ -128,7 +128,8 @@ void text_add_totals(struct strbuf *b, const struct triage *t) {
 }
 
 void text_add_threshold(struct strbuf *b, const struct triage *t) {
-    enum { KINDS_TOLD = 16 }; /* our recorder has fewer, but each dump may name its own */
+    /* Maximum number of named kinds; the recorder has fewer, but a dump may name any kind. */
+    enum { KINDS_TOLD = 16 };
     char ms[NUMBER_SIZE];
     size_t told = 0, left = 0;
     bool unsaid = false;

@@ -7,9 +7,11 @@
 #include "classify/print/print_formats.h"
 #include "classify/stats/triage_private.h"
 
-/* Writes the stalled time; "–" if no dump has its length. */
+/* Writes the stalled time of a tally; "–" if the length of none of its stalls is known. Returns
+ * out. */
 const char *text_stalled(const struct tally *t, char out[NUMBER_SIZE]);
-/* Writes the tally's share of the triage's time, or of its stalls if the triage ranks by stalls. */
+/* Writes the tally's share of the triage's time, or of its stalls if the triage ranks by stalls.
+ * Returns out. */
 const char *text_weight_share(const struct triage *t, const struct tally *tally,
                               char out[NUMBER_SIZE]);
 /* Each text_add function appends a text. This one appends a number and a noun: "1 stall", "2,000

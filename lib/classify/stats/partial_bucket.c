@@ -284,7 +284,8 @@ static void read_aliases(struct partial_line *l, const struct tape_value *o, str
     }
 }
 
-/* Reads how many dumps tell each alias; without the member it is all of the bucket's dumps. */
+/* Reads how many dumps tell each alias; if the member is missing, all dumps of the bucket tell
+ * each. */
 static void read_alias_dumps(struct partial_line *l, const struct tape_value *o, struct bucket *b) {
     if (!partial_member(l, o, "alias_dumps")) {
         for (size_t i = 0; i < b->aliases.len; i++) {

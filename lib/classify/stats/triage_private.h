@@ -131,7 +131,7 @@ struct threshold {
     int64_t ms;    /* the threshold in ms; -1 = no dump gives it */
     bool unsaid;   /* a dump of this kind does not give its threshold */
 };
-/* The same with the kind's text. */
+/* A struct threshold with the text of its kind. */
 struct kind_threshold {
     const char *kind;
     int64_t ms;

@@ -41,10 +41,10 @@ struct stored_frame {
 enum { STORED_IN_APP = 1, STORED_INLINED = 2, STORED_NAMELESS = 4 };
 
 struct stored_thread {
-    int64_t id, owner; /* owner: id of the thread that holds the lock for which this one waits; -1 =
-                          unknown */
+    int64_t id, owner; /* owner: id of the thread that holds the lock for which the stored thread
+                          waits; -1 = unknown */
     int64_t cpu_permille;
-    /* Texts; waits: the kind of object for which it waits, such as "mutex". */
+    /* Texts; waits: the kind of object for which the thread waits, such as "mutex". */
     uint32_t name, state, waits;
     uint32_t stack;
     bool main;

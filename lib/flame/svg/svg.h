@@ -49,8 +49,8 @@ struct svg_options {
     uint32_t min_width; /* width of the narrowest frame drawn, in 1/100 pixel; narrower ones are
                            merged */
     bool min_is_share;  /* min_width is in 1/100 % of the root frame's width instead */
-    uint32_t max_depth; /* depth of the deepest frames drawn singly (root: 0); what is deeper is one
-                           frame on each branch; 0 = 2000 */
+    uint32_t max_depth; /* depth of the deepest frames drawn singly (root: 0); the deeper frames of
+                           a branch are drawn as one; 0 = 2000 */
     bool inverted;      /* the outermost frame is drawn on top (icicle graph) */
     bool dark;    /* always use dark colours, even if the reader's system prefers light ones */
     bool element; /* write only the frames, without the root frame, as an SVG element for a page

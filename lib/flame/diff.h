@@ -43,7 +43,7 @@ enum st diff_folded(const struct stack_pair *pair, struct sink *out, struct err 
 /* ---- limits ---- */
 
 enum diff_limit_kind {
-    DIFF_PERCENT, /* of the base weight: +5% */
+    DIFF_PERCENT, /* percent of the base weight: +5% */
     DIFF_POINTS,  /* percentage points of the share of all weights: +2pp */
     DIFF_WEIGHT   /* a difference in the unit of the weights: +200 */
 };

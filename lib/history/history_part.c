@@ -39,7 +39,7 @@ enum st history_zip_shared(struct history *h, const struct triage *t, struct str
 static const uint64_t part_max = UINT64_C(1) << 32;
 
 /* Feeds the complete lines of the text to a reader, up to the end of the partial, and takes them
- * out of the text. ST_OK: the partial is complete, in *out. ST_NONE: lines of it are missing. */
+ * out of the text. ST_OK: the partial is complete, in *out. ST_NONE: the partial lacks lines. */
 static enum st read_partial_lines(struct partial_reader *r, struct strbuf *text,
                                   struct triage **out, struct err *e) {
     const char *at = text->data, *end = at + text->len, *stop;

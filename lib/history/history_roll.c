@@ -315,7 +315,8 @@ enum st history_save(struct history *h, history_saving save, void *ctx, struct e
         }
     }
     if (st == ST_OK && own) {
-        /* The connection that only reads is closed last, and cannot empty the log. */
+        /* Empties the log, because the connection that is closed last only reads and cannot do so.
+         */
         (void)!sql_run(own, "PRAGMA wal_checkpoint(TRUNCATE)", &why);
         err_clear(&why);
     }

@@ -99,7 +99,7 @@ enum st history_newest_shared(struct history *h, const struct history_shared **o
 }
 
 /* Sets *len to the length of the tables of a partial, and returns where they begin. The tables are
- * the lines after the first line, the head, and before the first bucket; they name no user. */
+ * the lines between the head, which is the first line, and the first bucket; they name no user. */
 static const char *tables_of(const struct strbuf *partial, size_t *len) {
     static const char bucket[] = "{\"id\":";
     const char *end = partial->data + partial->len;

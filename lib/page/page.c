@@ -17,7 +17,7 @@ extern const size_t embed_page_css_len, embed_page_terms_js_len, embed_page_rows
 
 /* ---- the style and the script ---- */
 
-/* Makes the style, and all scripts as one function. */
+/* Writes the style sheet into `style`, and all scripts, as one function, into `script`. */
 static enum st make_code(const struct page_options *o, struct strbuf *style, struct strbuf *script,
                          struct err *e) {
     const struct {

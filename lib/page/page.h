@@ -37,7 +37,7 @@ struct page_drawing {
 
 /* The options and the content of the page; all pointers are borrowed. */
 struct page_options {
-    const char *title; /* NULL = "Stalls" */
+    const char *title; /* title of the page; NULL = "Stalls" */
     size_t detail;     /* maximum number of buckets shown in detail: the first ones of the table */
     size_t top;        /* maximum number of buckets in the table; 0 = all */
     const char *source_url; /* link of a source line: %f is the file, %l the line, %v the app's

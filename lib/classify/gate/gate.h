@@ -105,8 +105,9 @@ struct gate {
              inconclusive ones, and passes; among each of these most excess stalled time first */
     size_t count[GATE_VERDICTS]; /* number of rows by verdict */
     size_t tests;
-    /* Share of the level-1 stalls of both runs, without rows of a new platform, whose bucket, or,
-     * unless it is a suspect, a pool that it is in, has a verdict other than GATE_INCONCLUSIVE. */
+    /* Share of the stalls of both runs that are in a decided bucket of level 1, in permille; rows
+     * of a new platform do not count. A bucket is decided if its verdict, or, unless its row is a
+     * suspect, that of one of its pools, is not GATE_INCONCLUSIVE. */
     uint64_t decided_permille;
     size_t suspects; /* number of suspect rows */
     /* The dumps that were set apart rose so much that all dumps, set apart or not, would be a

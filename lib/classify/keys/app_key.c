@@ -186,8 +186,9 @@ static void add_outermost(const struct keyer *k, const struct judged_stack *s, s
 }
 
 /* Adds the frame by which the innermost framework was entered, and the relevant frames that called
- * it; of one framework alone, its outermost frames. Frames further inside are private to the
- * framework: they change with its version, and each sample of its work is in another one. */
+ * it; if all relevant frames are of one framework, the outermost of these frames. Frames further
+ * inside are private to the framework: they change with its version, and each sample of its work is
+ * in another one. */
 static void add_relevant(const struct keyer *k, const struct judged_stack *s,
                          struct key levels[KEY_LEVELS]) {
     size_t entry = find_entry(k, s);

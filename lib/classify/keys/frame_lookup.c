@@ -239,7 +239,8 @@ static struct image_facts *new_facts(struct frame_table *t, const struct dump_im
 
 /* The members of an image in a dump, except for its addresses. */
 struct image_text {
-    char letters[3]; /* the dump's system, whether it is in app, the kind of its id */
+    char letters[3]; /* a digit each: the dump's system, whether the image is the app's, the kind of
+                        its id */
     const struct image_id *id;
     const char *name, *path;
     size_t name_len, path_len;

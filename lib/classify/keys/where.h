@@ -44,7 +44,8 @@ struct where_seen {
     uint64_t said;      /* bit i: an input has the field of term i */
     uint64_t undecided; /* number of searches that were stopped because they took too long */
 };
-/* Does a term of the filter name this field? "context." stands for all fields of the context. */
+/* Does a term of the filter name this field? field "context.": does a term name any field of the
+ * context? */
 bool where_asks(const struct where *w, const char *field);
 /* Does a term name a field that people set for a bucket: owner or ignored? */
 bool where_asks_marks(const struct where *w);

@@ -48,7 +48,7 @@ const char *text_launch(struct usage_launch l, char out[NUMBER_SIZE]);
 /* A sentence about rates: `add` appends it; if nothing is known, it appends nothing. False: out of
  * memory. */
 struct usage_sentence {
-    const char *title; /* such as "rates" */
+    const char *title; /* title of the sentence, such as "rates"; static */
     bool (*add)(struct strbuf *b, const struct triage *t);
 };
 extern const struct usage_sentence usage_sentences[]; /* a NULL title ends the array */

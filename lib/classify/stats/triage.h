@@ -156,8 +156,8 @@ uint64_t triage_refused_sessions(const struct triage *t);
 /* Returns how many stalls have several dumps, of which one is the whole stall by its own members.
  */
 uint64_t triage_contradicting(const struct triage *t);
-/* Writes the whole state of t, not finished, as stall-partial(5). Equal states give equal bytes.
- * Errors of writing stick to the sink. ST_ERR: out of memory. */
+/* Writes the whole state of t, which must not be finished (triage_finish), as stall-partial(5).
+ * Equal states give equal bytes. Errors of writing stick to the sink. ST_ERR: out of memory. */
 enum st triage_write_partial(const struct triage *t, struct sink *out, struct err *e) BASE_MUST_USE;
 
 /* A callback: is the bucket of level 1 with this id, and this position in the order of output,

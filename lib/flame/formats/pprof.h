@@ -17,7 +17,7 @@
 struct pprof_options {
     const char *unit;    /* unit of the weights; "ms" is written as time, in nanoseconds if weights
                             have decimal places. NULL = "samples" */
-    const char *comment; /* NULL = none */
+    const char *comment; /* comment of the profile; NULL = none */
     /* Returns the build-id of a module as hex digits, "" if it is not known. NULL = no
      * build-ids. */
     const char *(*build_id)(void *ctx, const char *module, size_t len);

@@ -1,5 +1,6 @@
 /* Declares what the commands share: one option table for parsing and --help, inputs, outputs,
- * and the exit status. No other part of the project prints messages, and they go to stderr only. */
+ * and the exit status. The product prints messages only through these functions, and only to
+ * stderr. */
 #ifndef STALLKIT_CMD_CLI_H
 #define STALLKIT_CMD_CLI_H
 

@@ -209,8 +209,10 @@ enum st history_dump_text(struct history *h, const void *bytes, size_t len,
 enum { HISTORY_SHARED_FROM = 6 };
 /* Makes h->packer unless it exists. ST_ERR: out of memory. */
 enum st history_packer(struct history *h, struct err *e) BASE_MUST_USE;
-/* Sets *out to the text of a number (0 = none), borrowed until the next call of these functions.
- * ST_ERR: out of memory, or the table lacks it, or it is damaged. */
+/* Sets *out to the shared text that the history's table has under this number; number 0 gives an
+ * empty text. The text is borrowed until the next call of a function of
+ * history_shared.c. ST_ERR: out of memory, or the table lacks the number, or its text is damaged.
+ */
 enum st history_shared_text(struct history *h, uint32_t number, const struct history_shared **out,
                             struct err *e) BASE_MUST_USE;
 /* Sets *out to the newest shared text, or to none, borrowed as by history_shared_text. ST_ERR: out

@@ -11,8 +11,9 @@
 #include "index/encode.h"
 #include "index/pieces.h"
 
-/* JOBS_PER_THREAD: jobs in flight per thread. The number is large because units differ in size by a
- * factor of a thousand, and the results of a job must wait for those of the job before. */
+/* JOBS_PER_THREAD: jobs in flight per thread; a job reads compilation units. The number is large
+ * because compilation units differ in size by a factor of a thousand, and the results of a job must
+ * wait for those of the job before. */
 enum { THREADS_MAX = 256, JOBS_PER_THREAD = 16 };
 
 /* Small units share a job: waking a thread for each would cost more than reading it. */

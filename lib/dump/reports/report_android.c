@@ -482,8 +482,8 @@ static void android_tell_lacks(struct android *t) {
                       "lines within threads that could not be read");
     report_lack_frames(r);
     if (!r->wanted && !r->reason && t->hung == 0 && r->process) {
-        /* a bug report has the stacks of all processes, and begins with native programs or
-         * system_server */
+        /* A bug report has the stacks of all processes, so its first process, a native program (its
+         * name is a path) or system_server, is not known to be the one that hung. */
         if (*r->process == '/') {
             report_lack(r, "which process hung: the first one is a native program, which the "
                            "system does not watch");

@@ -123,7 +123,8 @@ static void take_move_async(struct jitdump *j, size_t had) {
     }
 }
 
-/* Stores a line entry for each frame at or above the entry's address; later entries replace it. */
+/* Gives the line of an entry of debug information, which begins at address `from`, to all frames of
+ * j at or above `from`. A later entry of a larger address replaces it for the frames above that. */
 static void take_entry_async(struct jitdump *j, uint64_t from, uint32_t line, uint64_t file_at) {
     uint32_t i = perf_map_first_async(j->names, j->count, from);
     for (; i < j->count; i++) {

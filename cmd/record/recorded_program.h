@@ -1,4 +1,5 @@
-/* Finds the program that stallrec is asked to run, and makes the files that recording needs. */
+/* Finds the program that stallrec is asked to run, checks whether a preloaded library can record
+ * it, finds that library, and makes the folder of the dumps and the file of the trace. */
 #ifndef STALLKIT_CMD_RECORDED_PROGRAM_H
 #define STALLKIT_CMD_RECORDED_PROGRAM_H
 

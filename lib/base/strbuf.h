@@ -26,7 +26,7 @@ struct strbuf {
 /* Frees the text and forgets failures; the limit stays. */
 void strbuf_release(struct strbuf *b);
 /* Empties the buffer for the next text and keeps the memory. A failure by the limit is forgotten,
- * but not one by lack of memory. */
+ * any other one is kept. */
 void strbuf_clear(struct strbuf *b);
 /* Empties the buffer as strbuf_clear does, and forgets every failure, for an owner who has
  * checked for it. */

@@ -59,7 +59,7 @@ struct debug_row {
 
 /* The rows of one sequence, a piece of code: rows[first] to rows[last], the end-of-sequence row. */
 struct debug_sequence {
-    uint64_t low, high; /* addresses [low, high), not empty */
+    uint64_t low, high; /* addresses [low, high); not empty in debug_unit.sequences */
     size_t first, last;
 };
 

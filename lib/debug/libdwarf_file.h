@@ -21,7 +21,8 @@ typedef Dwarf_Obj_Access_Interface_a libdwarf_interface;
 typedef Dwarf_Obj_Access_Interface libdwarf_interface;
 #endif
 
-/* The debug sections of one file, opened with libdwarf. Zero-initialised = closed. */
+/* Debug sections in memory, of one file or one unit, opened with libdwarf. Zero-initialised =
+ * closed. */
 struct libdwarf_file {
     struct sections sections; /* the sections that libdwarf sees */
     libdwarf_interface interface;

@@ -210,9 +210,9 @@ enum { HISTORY_SHARED_FROM = 6 };
 /* Makes h->packer unless it exists. ST_ERR: out of memory. */
 enum st history_packer(struct history *h, struct err *e) BASE_MUST_USE;
 /* Sets *out to the shared text that the history's table has under this number; number 0 gives an
- * empty text. The text is borrowed until the next call of a function of
- * history_shared.c. ST_ERR: out of memory, or the table lacks the number, or its text is damaged.
- */
+ * empty text. The text is borrowed until the next call of history_shared_text,
+ * history_newest_shared, history_share or history_drop_shared. ST_ERR: the table lacks the number,
+ * or the text is damaged (ERR_FORMAT); out of memory; or the file cannot be read. */
 enum st history_shared_text(struct history *h, uint32_t number, const struct history_shared **out,
                             struct err *e) BASE_MUST_USE;
 /* Sets *out to the newest shared text, or to none, borrowed as by history_shared_text. ST_ERR: out

@@ -40,8 +40,9 @@ void image_verdicts_count(const struct image_verdicts *v, struct strbuf *out);
  * number of the rest. `say` borrows the line. */
 void image_verdicts_list(const struct image_verdicts *v, void (*say)(void *ctx, const char *line),
                          void *ctx);
-/* Collects the absolute paths, on this host, of the files of images that have no debug info, at
- * most `max`, in the order in which the images were seen; returns how many. The paths are
+/* Collects the paths, those that begin with '/', of the files of images that have only symbols or
+ * no debug info, at most `max`, in the order in which the images were noted; returns how many. A
+ * path may be one of an earlier run's host, or mapped (symbolizer_use_paths). The paths are
  * borrowed; the symbolizer that gave v its verdicts owns them. */
 size_t image_verdicts_bare_files(const struct image_verdicts *v, const char **files, size_t max);
 /* Writes the images without debug info (man page stallsym(1), --missing-out); list_missing must

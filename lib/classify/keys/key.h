@@ -107,8 +107,8 @@ enum key_way {
 /* The thread that holds the lock for which a stall waits. */
 struct lock_holder {
     enum holder_status status;
-    /* Thread with which the chain of waits begins, borrowed from the dump; NULL = the dump
-     * states none. */
+    /* With HOLDER_KNOWN and HOLDER_DEADLOCK: the thread that the dump is about, with which the
+     * chain of waits that leads to the holder begins, borrowed from the dump; else NULL. */
     const struct dump_thread *waiter;
     /* With HOLDER_INFERRED: the holder, borrowed from the dump. */
     const struct dump_thread *inferred;

@@ -1,7 +1,8 @@
 /* Reads Android's trace of a process that did not respond: traces.txt, files of /data/anr, and the
  * trace of an ApplicationExitInfo. ART writes it (art/runtime/signal_catcher.cc, thread.cc,
  * monitor.cc of AOSP), with the system's lines in front (StackTracesDumpHelper.java); the Play
- * Console shows the threads alone.
+ * Console shows the threads alone. Also reads this text as xCrash and Crashlytics write it, and the
+ * dump of an abort, which becomes a crash.
  *
  *     Subject: Input dispatching timed out (… Waited 5001ms for MotionEvent)
  *     ----- pid 4242 at 2026-11-20 09:12:44.120000000+0100 -----

@@ -123,8 +123,10 @@ static void take_move_async(struct jitdump *j, size_t had) {
     }
 }
 
-/* Gives the line of an entry of debug information, which begins at address `from`, to all frames of
- * j at or above `from`. A later entry of a larger address replaces it for the frames above that. */
+/* Notes in j->lines the line of an entry of a debug-info record, whose code begins at address
+ * `from`, for each of the names at or above `from`; one record gives lines to at most LINES names.
+ * A later entry replaces it for the names at or above that entry's address. name_range_async uses
+ * the lines within the record's function. */
 static void take_entry_async(struct jitdump *j, uint64_t from, uint32_t line, uint64_t file_at) {
     uint32_t i = perf_map_first_async(j->names, j->count, from);
     for (; i < j->count; i++) {

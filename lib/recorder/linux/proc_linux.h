@@ -22,7 +22,8 @@ struct proc_syscall {
  * since the program may have closed the descriptor, and its number may be another file's. */
 bool proc_parse_syscall_async(const char *text, size_t size, struct proc_syscall *out);
 
-/* Do two readings of one thread's file show the same system call, from the same pc and sp? */
+/* Do two readings of one thread's file show the same system call, with the same arguments, pc and
+ * sp? */
 bool proc_same_call_async(const struct proc_syscall *a, const struct proc_syscall *b);
 
 /* Parses the state letter in a text of /proc/self/task/TID/stat; it follows the name, which may

@@ -116,7 +116,7 @@ static void deref_async(struct expr *x) {
     push_async(x, value);
 }
 
-/* Executes a jump. Only forward jumps are allowed, so that every expression ends. */
+/* Executes a jump. A backward jump that is taken is an error, so that every expression ends. */
 static void jump_async(struct expr *x, bool taken) {
     int16_t distance = (int16_t)cfi_fixed_async(&x->code, 2);
     if (taken && distance < 0) {

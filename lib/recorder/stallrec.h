@@ -182,7 +182,8 @@ struct stallrec_config {
     uint32_t write_deadline_ms;
     uint32_t flags; /* STALLREC_PLAIN_JSON … */
     /* Signal that interrupts running threads for their stacks (Linux); 0 = SIGURG, or SIGWINCH if
-     * the program handles SIGURG but not SIGWINCH. */
+     * the program handles SIGURG. If it handles both, SIGURG if its handler takes a siginfo_t, else
+     * none: stalls of threads that run then have no stacks. */
     int32_t signal_number;
 
     struct stallrec_callbacks callbacks;

@@ -340,6 +340,23 @@ static void own_signal_plain(void) {
     own_signal(true, true);
 }
 
+static void end_by_signal(int sig) {
+    (void)sig;
+    _exit(3);
+}
+
+/* As top(1) does, for all signals, also those that have no effect by default. */
+static void all_signals(void) {
+    for (int sig = 1; sig <= SIGRTMAX; sig++) {
+        if (sig != SIGCHLD) {
+            signal(sig, end_by_signal);
+        }
+    }
+    turns(TURNS);
+    compute(STALL_MS);
+    turns(TURNS);
+}
+
 static void signal_by_descriptor(void) {
     sigset_t set;
     struct signalfd_siginfo info;
@@ -642,6 +659,7 @@ static const struct {
              {"own-signal-before", own_signal_before},
              {"own-signal-after", own_signal_after},
              {"own-signal-plain", own_signal_plain},
+             {"all-signals", all_signals},
              {"signal-by-descriptor", signal_by_descriptor},
              {"profilers", profilers},
              {"sandbox-before", sandbox_before},

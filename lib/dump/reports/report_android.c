@@ -483,8 +483,7 @@ static void android_tell_lacks(struct android *t) {
                       "lines within threads that could not be read");
     report_lack_frames(r);
     if (!r->wanted && !r->reason && t->hung == 0 && r->process) {
-        /* A bug report has the stacks of all processes, so its first process, a native program (its
-         * name is a path) or system_server, is not known to be the one that hung. */
+        /* a bug report has all processes: the first one need not be the one that hung */
         if (*r->process == '/') {
             report_lack(r, "which process hung: the first one is a native program, which the "
                            "system does not watch");

@@ -10,9 +10,9 @@
 struct capture_linux;
 
 /* Makes a capture of the calling thread. signal_number: the signal to use; 0: the capture chooses
- * one. max_frames: the maximum number of frames of a stack. `loop` is borrowed. *out is written on
- * STALLREC_OK only. STALLREC_ERR_MEMORY: out of memory. STALLREC_ERR_UNSUPPORTED: the signal
- * handler cannot be installed, see errno. */
+ * one, or none, see signal_linux_choose. max_frames: the maximum number of frames of a stack.
+ * `loop` is borrowed. *out is written on STALLREC_OK only. STALLREC_ERR_MEMORY: out of memory.
+ * STALLREC_ERR_UNSUPPORTED: the signal handler cannot be installed, see errno. */
 enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_number,
                                       uint32_t max_frames, const struct stallrec_loop *loop);
 /* Makes a capture of the calling thread beside `first`, with which it shares the state about the

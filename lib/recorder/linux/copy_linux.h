@@ -16,8 +16,8 @@
 struct copy_source {
     struct signal_target target;
     pid_t pid;
-    clockid_t clock; /* copy_thread_clock_async of the thread */
-    int signal_number;
+    clockid_t clock;   /* copy_thread_clock_async of the thread */
+    int signal_number; /* 0 = none may be sent */
     struct proc_file syscall_file, status_file;
 };
 

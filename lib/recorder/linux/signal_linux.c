@@ -277,6 +277,11 @@ static bool is_ours_async(const struct sigaction *sa) {
     return (sa->sa_flags & SA_SIGINFO) && sa->sa_sigaction == on_signal_async;
 }
 
+static bool takes_siginfo(int number) {
+    struct sigaction now;
+    return sigaction(number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO);
+}
+
 int signal_linux_choose(void) {
     static const int quiet[] = {SIGURG, SIGWINCH};
     for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++) {
@@ -286,7 +291,9 @@ int signal_linux_choose(void) {
             return quiet[i];
         }
     }
-    return quiet[0];
+    /* A handler that gets no siginfo_t takes our signal for one that somebody sent, and may end the
+     * program, as one that is installed for all signals does. */
+    return takes_siginfo(quiet[0]) ? quiet[0] : 0;
 }
 
 bool signal_linux_install(int number) {
@@ -303,6 +310,9 @@ bool signal_linux_install(int number) {
         ours.pid = getpid();
     }
     ours.uid = getuid();
+    if (number == 0) {
+        return true;
+    }
     struct sigaction now,
         sa = {.sa_sigaction = on_signal_async, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     sigfillset(&sa.sa_mask);

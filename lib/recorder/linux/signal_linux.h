@@ -46,7 +46,8 @@ struct signal_copy {
  * Async-signal-safe. */
 void context_registers_async(const ucontext_t *uc, struct cfi_registers *regs);
 
-/* Installs the handler for `number` and makes the slot; a second call only makes sure of both. The
+/* Installs the handler for `number` and makes the slot; a second call only makes sure of both. With
+ * number 0 there is no handler, and no thread can be asked for a copy. The
  * handler stays for the life of the process, because a signal may still be on its way. The
  * program's earlier handler is called for signals that are not ours, and also for ours, because
  * the kernel keeps only one pending signal of a number, so that ours may stand for one of the
@@ -54,8 +55,9 @@ void context_registers_async(const ucontext_t *uc, struct cfi_registers *regs);
 bool signal_linux_install(int number);
 
 /* Chooses a signal that has no effect without a handler, so that a late one (after an exec) does
- * no harm: SIGURG, or SIGWINCH if the program handles SIGURG, or SIGURG if it handles both. (A
- * real-time signal, which queues, would end a program that has just been started by an exec.) */
+ * no harm: SIGURG, or SIGWINCH if the program handles SIGURG. If it handles both, SIGURG if the
+ * program's handler takes a siginfo_t, which tells it who sent the signal, else 0. (A real-time
+ * signal, which queues, would end a program that has just been started by an exec.) */
 int signal_linux_choose(void);
 
 /* signal_linux_alternate() is the size of the alternate signal stack of the thread that started

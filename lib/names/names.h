@@ -39,6 +39,14 @@ bool names_generic_for(const char *name, size_t len, const char **type, size_t *
  * block or a lambda was written; to the whole name if it names none of these. */
 void names_enclosing(const char *name, size_t len, const char **function, size_t *function_len);
 
+/* Finds the library that a source file belongs to, by the folder for the code of others that it
+ * lies in: `Alamofire` of `/b/SourcePackages/checkouts/Alamofire/Source/Core/Session.swift`,
+ * `regex` of
+ * `/r/.cargo/registry/src/index.crates.io-6f17/regex-1.10.4/src/lib.rs`. Of several such folders
+ * the innermost decides. *package points into path, *package_len is its length without a version.
+ * False: the path has no such folder. */
+bool names_package(const char *path, size_t len, const char **package, size_t *package_len);
+
 /* Appends an image's name for keys, which all versions of the image share: without directories,
  * ` (deleted)` and versions (`libc.so.6` -> `libc.so`, `libgtk-3.so.0` -> `libgtk.so`,
  * `libQt6Core.so.6` -> `libQtCore.so`, `python3.11` -> `python`). */

@@ -98,6 +98,7 @@ static void decide_framework(struct frame_table *t, const struct rule_subject *s
     const struct rule *rule = rules_match(t->rules, RULE_FRAMEWORK, s, NULL);
     info->by[RULE_FRAMEWORK] = rule;
     info->framework = rule ? rule->framework : NULL;
+    info->linked = info->in_app && rule;
     for (int kind = RULE_CALLOUT; kind < RULE_KINDS; kind++) {
         info->by[kind] = rules_match(t->rules, (enum rule_kind)kind, s, NULL);
     }
@@ -107,6 +108,26 @@ static void decide_framework(struct frame_table *t, const struct rule_subject *s
     info->memory = info->by[RULE_MEMORY] != NULL;
     info->waits = info->by[RULE_WAIT] != NULL;
     info->loop_image = rules_is_loop_image(t->rules, s->image, s->image_len, s->os);
+}
+
+/* Makes the function one of the library that its source file, or V8's name of it, is of, if no rule
+ * says whose it is. False: out of memory. */
+static bool decide_package(struct frame_table *t, const struct raw_frame *f,
+                           struct frame_info *info) {
+    const char *package = f->package;
+    size_t len = f->package_len;
+    if (!info->in_app || info->linked || info->by[RULE_SIDE] || !f->function) {
+        return true;
+    }
+    if (!package && !names_package(f->function, strlen(f->function), &package, &len)) {
+        return true;
+    }
+    strbuf_clear(&t->qualified);
+    strbuf_add(&t->qualified, package, len);
+    cap_function(&t->qualified);
+    info->framework = t->qualified.failed ? NULL : frame_table_keep(t, &t->qualified);
+    info->linked = info->framework != NULL;
+    return info->linked;
 }
 
 /* Puts the function's name into t->full, with template arguments and the like expanded by
@@ -163,6 +184,7 @@ static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct
     decide_side(t, f, info, &s);
     decide_rest(t, &s, info);
     decide_framework(t, &s, info);
+    t->function.failed = !decide_package(t, f, info) || t->function.failed;
 }
 
 /* Appends the text of an image and a function, which identifies a frame in a key. */
@@ -190,10 +212,11 @@ static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct
     } else {
         /* A framework that rules name has the same name in all keys, though the images that contain
          * it differ between versions of a system. */
-        info->image = info->in_app && t->rules ? "app"
-                      : info->vendor           ? info->vendor
-                      : info->framework        ? info->framework
-                                               : info->image_name;
+        bool own = info->in_app && t->rules && !(info->linked && info->framework[0]);
+        info->image = own               ? "app"
+                      : info->vendor    ? info->vendor
+                      : info->framework ? info->framework
+                                        : info->image_name;
     }
     if (!info->framework) {
         bool known = info->image_name && strcmp(info->image_name, "?") != 0;

@@ -37,8 +37,18 @@ struct recent_image {
     size_t len;
     const struct image_facts *facts; /* facts about the image; NULL = the entry is empty */
 };
+/* A cache entry: a source file of the current dump, as a pointer, and the library it is of. */
+struct recent_file {
+    const char *file; /* NULL = the entry is empty */
+    const struct image_facts *facts;
+    const char *head; /* head of the frames of this library in the image */
+    size_t head_len;
+    const char *package; /* NULL = the file is of no library that is known */
+    size_t package_len;
+};
 enum {
     FRAMES_RECENT = 1 << 14,
+    FILES_RECENT = 64,
     IMAGES_RECENT = 512,
     /* If at least this many images are known when a dump begins, all are forgotten. There may be
      * many, because each device has its own paths of apps. */
@@ -60,6 +70,7 @@ struct frame_table {
     struct map heads, codes;  /* heads and codes of image_facts */
     struct recent_frame recent[FRAMES_RECENT];
     struct recent_image recent_images[IMAGES_RECENT];
+    struct recent_file recent_files[FILES_RECENT];
     struct map by_raw; /* key: text of a dump about a frame; value: index in infos */
     struct map by_key; /* key: image and function as in a key; value: index in infos of the
                           canonical info */

@@ -59,6 +59,9 @@ struct frame_info {
     /* Public name of the framework; "" = runtime code, which is no framework, or code without a
      * rule, a vendor and an image name. */
     const char *framework;
+    /* The function is in the app, and part of a library that was linked into it: a framework by a
+     * rule, or a library by its source file. */
+    bool linked;
     /* The app's type for which a library's generic function in the app was made, as in the dump;
      * else NULL. */
     const char *made_for;

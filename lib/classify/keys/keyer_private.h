@@ -119,7 +119,7 @@ bool scan_is_in_own_code(const struct keyer *k, const struct judged_stack *s);
 /* Is the frame a function of the app itself, rather than of a library that was linked into the
  * app? */
 static inline bool frame_is_app(const struct frame_info *info) {
-    return info->in_app && !info->by[RULE_FRAMEWORK];
+    return info->in_app && !info->linked;
 }
 
 /* app_key.c. Makes both levels (the framework that the app called, and the app's innermost

@@ -56,7 +56,7 @@ struct path_part {
 };
 
 /* Reads the part at *at and moves *at behind its slash. False: the path ends there. */
-static bool next_part(const char *path, size_t len, size_t *at, struct path_part *part) {
+static bool package_part(const char *path, size_t len, size_t *at, struct path_part *part) {
     size_t end = *at;
     while (end < len && path[end] != '/' && path[end] != '\\') {
         end++;
@@ -66,7 +66,7 @@ static bool next_part(const char *path, size_t len, size_t *at, struct path_part
     return end < len;
 }
 
-static bool is_part(const struct path_part *part, const char *name) {
+static bool package_is_part(const struct path_part *part, const char *name) {
     return part->len == strlen(name) && memcmp(part->s, name, part->len) == 0;
 }
 
@@ -75,7 +75,7 @@ static const struct package_folder *folder_of(const struct path_part *part,
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         const struct package_folder *f = &folders[i];
         if (f->len == part->len && memcmp(f->name, part->s, part->len) == 0 &&
-            (!f->in || is_part(before, f->in))) {
+            (!f->in || package_is_part(before, f->in))) {
             return f;
         }
     }
@@ -109,19 +109,19 @@ static size_t without_version(const char *s, size_t len, size_t ending) {
 
 /* Returns the library's name at `at`, behind a folder for the code of others; of length 0 if there
  * is none. */
-static struct path_part read_package(const char *path, size_t len, size_t at,
-                                     enum package_form form) {
+static struct path_part package_behind(const char *path, size_t len, size_t at,
+                                       enum package_form form) {
     struct path_part part;
-    bool folder = next_part(path, len, &at, &part);
+    bool folder = package_part(path, len, &at, &part);
     if (form == FORM_INDEX && folder) {
-        folder = next_part(path, len, &at, &part);
+        folder = package_part(path, len, &at, &part);
     }
     struct path_part found = part;
     bool scope = form == FORM_SCOPE && part.len && part.s[0] == '@';
     bool domain = form == FORM_MODULE && part.len && memchr(part.s, '.', part.len);
     for (int more = scope ? 1 : domain ? 2 : 0; folder && more > 0; more--) {
         bool versioned = part.len && memchr(part.s + 1, '@', part.len - 1);
-        folder = !versioned && next_part(path, len, &at, &part);
+        folder = !versioned && package_part(path, len, &at, &part);
         found.len = (size_t)(part.s + part.len - found.s);
     }
     bool file = part.s + part.len == path + len;
@@ -132,14 +132,57 @@ static struct path_part read_package(const char *path, size_t len, size_t at,
 bool names_package(const char *path, size_t len, const char **package, size_t *package_len) {
     struct path_part part = {path, 0}, before = part, found = part;
     size_t at = 0;
-    while (next_part(path, len, &at, &part)) {
+    while (package_part(path, len, &at, &part)) {
         const struct package_folder *folder = folder_of(&part, &before);
         if (folder && at < len) {
-            found = read_package(path, len, at, folder->form);
+            found = package_behind(path, len, at, folder->form);
         }
         before = part;
     }
     *package = found.s;
     *package_len = found.len;
     return found.len > 0;
+}
+
+/* Returns the index of the first byte from `at` on that is no part of a package's name; package
+ * names are in lower case (Java Language Specification, 6.1). */
+static size_t behind_label(const char *s, size_t len, size_t at) {
+    while (at < len && ((s[at] >= 'a' && s[at] <= 'z') || names_is_digit(s[at]) || s[at] == '_')) {
+        at++;
+    }
+    return at;
+}
+
+/* Are these two parts a host of code, or a foundation, under which each project has a part? */
+static bool is_shared(const char *s, size_t len) {
+    static const char *const shared[] = {"com.github", "io.github",  "com.gitlab",
+                                         "org.apache", "com.google", "org.eclipse"};
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+        if (len == strlen(shared[i]) && memcmp(s, shared[i], len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t names_owner(const char *name, size_t len) {
+    size_t at = 0, labels = 0, owner = 0, wanted = 2;
+    while (at < len) {
+        size_t end = behind_label(name, len, at);
+        if (end == at || (end < len && name[end] != '.')) {
+            break;
+        }
+        labels++;
+        if (labels <= wanted && end - at < 2) {
+            return 0;
+        }
+        if (labels == 2 && is_shared(name, end)) {
+            wanted = 3;
+        }
+        owner = labels == wanted ? end : owner;
+        at = end + 1;
+    }
+    /* A package ends with the text, and a function's class begins with a capital. */
+    bool whole = at >= len || (name[at] >= 'A' && name[at] <= 'Z');
+    return whole && labels >= wanted ? owner : 0;
 }

@@ -60,9 +60,35 @@ static void a_source_file_is_of_the_library_in_whose_folder_it_lies(void **state
     }
 }
 
+static void the_owner_of_a_java_package_is_its_first_parts(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        {"com.acme.shop.Cart.load", "com.acme"},
+        {"com.acme.Cart$_.run", "com.acme"},
+        {"com.acme.shop", "com.acme"},
+        {"io.github.ann.cart.Cart.load", "io.github.ann"},
+        {"org.apache.lucene.index.IndexWriter.commit", "org.apache.lucene"},
+        {"io.github", ""},
+        {"a.b.c.d", ""},
+        {"com.a.Cart.load", ""},
+        {"acme.Cart.load", "" /* one part names no owner */},
+        {"Cart.load", ""},
+        {"shop::Cart::load", ""},
+        {"com.acme.shop.load()", ""},
+        {"-[Cart load]", ""},
+        {"", ""}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t len = names_owner(rows[i][0], strlen(rows[i][0]));
+        if (len != strlen(rows[i][1]) || memcmp(rows[i][0], rows[i][1], len) != 0) {
+            fail_msg("%s: '%.*s'", rows[i][0], (int)len, rows[i][0]);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_source_file_is_of_the_library_in_whose_folder_it_lies),
+        cmocka_unit_test(the_owner_of_a_java_package_is_its_first_parts),
     };
     return cmocka_run_group_tests_name("names_package", tests, NULL, NULL);
 }

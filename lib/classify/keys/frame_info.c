@@ -194,6 +194,12 @@ static void add_frame_name(struct strbuf *out, const char *image, const char *fu
     strbuf_addstr(out, function);
 }
 
+/* May the owner of a function's Java package tell that it is not the app's: is it in the app by no
+ * rule? */
+static bool frame_is_owned(const struct frame_info *info) {
+    return info->in_app && !info->linked && info->resolved && !info->by[RULE_SIDE];
+}
+
 /* Sets the members that keys use, and finds the canonical info. False: out of memory. */
 static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct frame_info *info,
                         size_t index) {
@@ -222,6 +228,8 @@ static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct
         bool known = info->image_name && strcmp(info->image_name, "?") != 0;
         info->framework = info->vendor ? info->vendor : known ? info->image_name : "";
     }
+    bool asks = frame_is_owned(info) && info->function;
+    info->owner_len = asks ? names_owner(info->function, strlen(info->function)) : 0;
     if (!info->image_name || !info->function || !info->image || t->function.failed ||
         t->image.failed) {
         return false;
@@ -311,6 +319,28 @@ static struct frame_info *named_info(struct frame_table *t, const struct frame_i
                                                                                        : NULL;
 }
 
+struct frame_info *frame_as_linked(struct frame_table *t, struct frame_info *info) {
+    if (info->as_linked) {
+        return info->as_linked;
+    }
+    struct frame_info linked = *info;
+    linked.framework = arena_strdup(&t->arena, info->function, info->owner_len);
+    linked.image = linked.framework;
+    struct frame_info *canonical = linked.framework ? named_info(t, &linked) : NULL;
+    struct frame_info *made = canonical ? arena_alloc(&t->arena, sizeof *made) : NULL;
+    size_t index = t->infos.len;
+    if (!made || !VEC_PUSH(&t->infos, made)) {
+        return NULL;
+    }
+    *made = linked;
+    made->linked = true;
+    made->owner_len = 0;
+    made->canonical = canonical;
+    made->index = index;
+    info->as_linked = made;
+    return made;
+}
+
 struct frame_info *frame_of_library(struct frame_table *t, const struct frame_info *info,
                                     const char *name) {
     struct frame_info library = {.image = name,
@@ -365,6 +395,7 @@ static struct frame_info *info_from(struct frame_table *t, const struct frame_in
     set_qualified(&s, info);
     *from = *info;
     from->by_caller = false;
+    from->as_linked = NULL;
     from->index = t->infos.len;
     decide_rest(t, &s, from);
     from->waits =

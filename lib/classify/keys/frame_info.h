@@ -101,6 +101,9 @@ struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
 /* Returns the info of a type, as if the type was a frame: the type for which a generic function in
  * the app was made (info->made_for, not NULL). NULL: out of memory. */
 struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info *info);
+/* Returns the info of a function of the app as one of a linked library, of the owner of its Java
+ * package; info->owner_len must not be 0. NULL: out of memory. */
+struct frame_info *frame_as_linked(struct frame_table *t, struct frame_info *info);
 /* Returns the info that stands for a whole library in keys; it has no function. info: a frame of
  * that library. name: the library's name in keys. NULL: out of memory. */
 struct frame_info *frame_of_library(struct frame_table *t, const struct frame_info *info,

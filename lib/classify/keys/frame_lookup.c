@@ -346,8 +346,8 @@ static bool set_image(struct frame_table *t, struct raw_frame *f, const struct d
 }
 
 /* Sets the library of a frame in an image. False: out of memory. */
-static bool find_package(struct frame_table *t, struct raw_frame *f, const char *file,
-                         struct recent_file *recent) {
+static bool find_linked_package(struct frame_table *t, struct raw_frame *f, const char *file,
+                                struct recent_file *recent) {
     *recent = (struct recent_file){
         .file = file, .facts = f->facts, .head = f->head, .head_len = f->head_len};
     if (!names_package(file, strlen(file), &f->package, &f->package_len)) {
@@ -381,7 +381,8 @@ static bool set_package(struct frame_table *t, struct raw_frame *f, const char *
         return true;
     }
     struct recent_file *recent = &t->recent_files[hash_u64((uintptr_t)file) % FILES_RECENT];
-    if ((recent->file != file || recent->facts != f->facts) && !find_package(t, f, file, recent)) {
+    if ((recent->file != file || recent->facts != f->facts) &&
+        !find_linked_package(t, f, file, recent)) {
         return false;
     }
     f->head = recent->head;

@@ -70,6 +70,11 @@ struct keyer {
     const struct frame_info *action; /* name of the current dump's slow action; NULL = none */
     /* Thread that used the processor but has no stack in the dump; NULL = none. */
     const struct frame_info *culprit;
+    /* The owner of the app's Java packages, by app.id of the current dump, and whether it decided
+     * on a frame. */
+    const char *owner;
+    size_t owner_len;
+    bool asked_owner;
     bool sampled; /* the dump has samples of the stall, or about_threads is true */
     /* The dump has no samples and was captured after the stall's end, so that the thread's
      * processor time is no evidence about its stack. */
@@ -151,6 +156,11 @@ bool key_has(const struct key *key, const struct frame_info *info);
 /* Appends a frame to the key if there is room for it. */
 void key_add(struct key *key, const struct key_frame *f);
 struct key_frame key_frame_of(const struct judged_frame *from);
+
+/* linked_owner.c. Makes functions of Java packages of other owners than the app's those of linked
+ * libraries, if the stack has a function of the app's owner. s->cut must be set. False: out of
+ * memory. */
+bool link_other_owners(struct keyer *k, const struct judged_stack *s) BASE_MUST_USE;
 
 /* stack_choice.c. Looks up the frames of a stack and judges them. ST_ERR: out of memory. */
 enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_stack *s,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "classify/keys/exemplar.h"
 #include "classify/keys/fixture_dump_test.h"
 #include "classify/keys/key.h"
 
@@ -41,7 +42,8 @@ static int linked_tear_down(void **state) {
  * unknown), innermost first. */
 static void linked_expect(struct linked *l, const char *const (*frames)[2], size_t n,
                           const char *level1, const char *level2) {
-    struct fixture f = {.d = {.device.os = "Linux", .stall.cpu_permille = -1}};
+    struct fixture f = {
+        .d = {.device.os = "Linux", .stall.cpu_permille = -1, .app.id = "com.acme.shop"}};
     const char *const want[KEY_LEVELS] = {level1, level2};
     for (size_t i = 0; i < n; i++) {
         fixture_frame(&f, "Shop", true, frames[i][0], 0x100 * (i + 1));
@@ -100,12 +102,52 @@ static void a_known_library_is_one_by_its_functions(void **state) {
            {"il2cpp::vm::Object::New", NULL}, {"load", SRC}, {"tap", SRC});
 }
 
+static void a_java_package_of_another_owner_is_a_library(void **state) {
+    struct linked *l = *state;
+    EXPECT(l, "org.jsoup! <- app!com.acme.feed.Feed.read <- app!com.acme.shop.Home.onStart",
+           "org.jsoup! <- app!com.acme.feed.Feed.read <- app!com.acme.shop.Home.onStart",
+           {"org.jsoup.parser.Tokeniser.read", NULL}, {"org.jsoup.Jsoup.parse", NULL},
+           {"com.acme.feed.Feed.read", NULL}, {"com.acme.shop.Home.onStart", NULL});
+    assert_int_equal(l->key.owner_len, strlen("com.acme"));
+    assert_memory_equal(l->key.owner, "com.acme", l->key.owner_len);
+    /* Without a function of the app's owner, whose id may be another, the app is not told apart. */
+    EXPECT(l, "app!org.jsoup.parser.Tokeniser.read <- app!org.jsoup.Jsoup.parse",
+           "app!org.jsoup.parser.Tokeniser.read <- app!org.jsoup.Jsoup.parse <- "
+           "app!de.kraut.Feed.read",
+           {"org.jsoup.parser.Tokeniser.read", NULL}, {"org.jsoup.Jsoup.parse", NULL},
+           {"de.kraut.Feed.read", NULL});
+    assert_null(l->key.owner);
+}
+
+static bool linked_take(void *ctx, const char *piece, size_t len) {
+    struct strbuf *b = ctx;
+    strbuf_add(b, piece, len);
+    strbuf_addc(b, '\n');
+    return !b->failed;
+}
+
+static void an_exemplar_keeps_the_owner_by_which_its_frames_were_judged(void **state) {
+    struct linked *l = *state;
+    struct strbuf b = {0};
+    struct fixture f = {
+        .d = {.device.os = "Linux", .stall.cpu_permille = -1, .app.id = "com.acme.shop"}};
+    fixture_frame(&f, "Shop", true, "org.jsoup.Jsoup.parse", 0x100);
+    fixture_frame(&f, "Shop", true, "com.acme.feed.Feed.read", 0x200);
+    fixture_stack(&f, 1);
+    assert_int_equal(keyer_key(l->keyer, &f.d, &l->key, NULL), ST_OK);
+    assert_true(exemplar_cut(&f.d, &l->key, linked_take, &b));
+    assert_non_null(strstr(strbuf_cstr(&b), "{\"app\":{\"id\":\"com.acme\"},\"stall\":"));
+    strbuf_release(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_library_in_whose_folder_the_source_lies_is_a_framework),
         cmocka_unit_test(a_users_rule_says_that_such_a_function_is_the_apps),
         cmocka_unit_test(without_the_app_the_library_that_called_another_stands_for_it),
         cmocka_unit_test(a_known_library_is_one_by_its_functions),
+        cmocka_unit_test(a_java_package_of_another_owner_is_a_library),
+        cmocka_unit_test(an_exemplar_keeps_the_owner_by_which_its_frames_were_judged),
     };
     return cmocka_run_group_tests_name("linked_key", tests, linked_set_up, linked_tear_down);
 }

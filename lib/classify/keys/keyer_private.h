@@ -185,9 +185,11 @@ bool whole_frames(struct keyer *k, const struct dump *d, const struct dump_stack
                   size_t functions, size_t *whole) BASE_MUST_USE;
 
 /* shared_frames.c. Does nothing unless the thread ran in the stall and at least half of the samples
- * have the same outermost function of the app. Then *chosen is chosen anew among these samples. If
- * they have several keys, only the frames that they share with the chosen stack can make up the
- * key; these samples then vote for the key, and out->others is set. ST_ERR: out of memory. */
+ * have the same outermost function of the app. Then samples with up to 15 % of their
+ * votes that lie outside of the function in which the others are lose their vote, and *chosen is
+ * chosen anew among the others. If these have several keys, only the frames that they share with
+ * the chosen stack can make up the key; they then vote for it, and out->others is set. ST_ERR: out
+ * of memory. */
 enum st share_frames(struct keyer *k, const struct dump *d, struct judged_stack *chosen,
                      struct stall_key *out, struct err *e) BASE_MUST_USE;
 /* Restricts a stack's key, which is made as if less was known about its frames, to the frames that

@@ -14,8 +14,9 @@
  * and Objective-C names stay whole; anonymous numbering and suffixes (`$_12`, `{lambda()#3}`,
  * `.llvm.123`, `.cold.1`, `.part.0`, `.isra.0`, `.constprop.0`, `__hidden#12_`,
  * `OUTLINED_FUNCTION_12`, Rust's `::h<16 hex>`, `[clone …]`) are removed or made constant,
- * as are V8's marks, lines and folders (`JS:*f /opt/a/b/c.js:1:2` -> `JS:f b/c.js`), and the
- * numbers of Java's and C#'s lambdas and anonymous classes (`A$1.run` -> `A$_.run`, `<f>b__1_2` ->
+ * as are V8's marks, lines and folders (`JS:*f /opt/a/b/c.js:1:2` -> `JS:f b/c.js`), closures that
+ * Dart nests in a closure, Python's comprehensions, and the numbers of Java's and C#'s lambdas and
+ * anonymous classes (`A$1.run` -> `A$_.run`, `<f>b__1_2` ->
  * `<f>b__`). The result is never empty for a non-empty name. */
 void names_normalise(const char *name, size_t len, struct strbuf *out);
 
@@ -38,6 +39,21 @@ bool names_generic_for(const char *name, size_t len, const char **type, size_t *
 /* Sets *function to the part of a normalised name that names the function in which a closure, a
  * block or a lambda was written; to the whole name if it names none of these. */
 void names_enclosing(const char *name, size_t len, const char **function, size_t *function_len);
+
+/* Finds the library that a source file belongs to, by the folder for the code of others that it
+ * lies in: `Alamofire` of `/b/SourcePackages/checkouts/Alamofire/Source/Core/Session.swift`,
+ * `regex` of
+ * `/r/.cargo/registry/src/index.crates.io-6f17/regex-1.10.4/src/lib.rs`. Of several such folders
+ * the innermost decides. *package points into path, *package_len is its length without a version.
+ * False: the path has no such folder. */
+bool names_package(const char *path, size_t len, const char **package, size_t *package_len);
+
+/* Returns how many bytes at the start of a name are the part of its Java package by which its owner
+ * is known: `com.acme` of the function `com.acme.shop.Cart.load` or of the package
+ * `com.acme.shop`, three parts where many owners share two, `io.github.ann`. 0: the text is neither
+ * a package nor a function of a class in one, or the parts are as short as those that shrinkers
+ * write. */
+size_t names_owner(const char *name, size_t len);
 
 /* Appends an image's name for keys, which all versions of the image share: without directories,
  * ` (deleted)` and versions (`libc.so.6` -> `libc.so`, `libgtk-3.so.0` -> `libgtk.so`,

@@ -8,7 +8,11 @@ static const char *const enclosing_before[] = {
     "closure in ", "implicit closure in ", "partial apply for ", "partial apply forwarder for ",
     "defer in ",   "$defer in ",           "thunk for ",         "@objc "};
 static const char *const enclosing_behind[] = {"_block_invoke", "::{lambda}::operator()",
-                                               "::{lambda}", "::{closure}", "::{{closure}}"};
+                                               "::{lambda}",    "::{closure}",
+                                               "::{{closure}}", ".<anonymous closure>"};
+
+/* In a name of Python, what follows is local to the function in front. */
+static const char enclosing_locals[] = ".<locals>.";
 
 static bool drop_before(const char **name, size_t *len, const char *word) {
     size_t n = strlen(word);
@@ -38,6 +42,12 @@ void names_enclosing(const char *name, size_t len, const char **function, size_t
         }
         for (size_t i = 0; i < sizeof enclosing_behind / sizeof *enclosing_behind; i++) {
             dropped = drop_behind(name, &len, enclosing_behind[i]) || dropped;
+        }
+    }
+    for (size_t i = 1; i + sizeof enclosing_locals - 1 <= len; i++) {
+        if (name[i] == '.' &&
+            memcmp(name + i, enclosing_locals, sizeof enclosing_locals - 1) == 0) {
+            len = i;
         }
     }
     *function = name;

@@ -181,6 +181,11 @@ static const struct name_family families[] = {
     {"outlined init with copy of Cart",
      {"$s4Shop4CartVWOc", "outlined init with copy of Shop.Cart",
       "outlined init with copy of Cart"}},
+    {"CartView.build.<anonymous closure>",
+     {"CartView.build.<anonymous closure>",
+      "CartView.build.<anonymous closure>.<anonymous closure>",
+      "CartView.build.<anonymous closure>.<anonymous closure>.<anonymous closure>"}},
+    {"Feed.load", {"Feed.load", "Feed.load.<locals>.<listcomp>", "Feed.load.<locals>.<dictcomp>"}},
     {"outlined destroy of Cart?",
      {"$s4Shop4CartVSgWOh", "outlined destroy of Shop.Cart?", "outlined destroy of Cart?"}},
 };

@@ -259,6 +259,43 @@ static bool fold_csharp(const char *s, size_t len, struct strbuf *out) {
     return copied > 0;
 }
 
+/* Appends a name of Dart without the closures that are written in a closure, load.<anonymous
+ * closure>.<anonymous closure> -> load.<anonymous closure>: how deep they nest changes with the
+ * code around them. False: none nest. */
+static bool fold_dart(const char *s, size_t len, struct strbuf *out) {
+    static const char closure[] = ".<anonymous closure>", nested[] = ".<anonymous closure>.<";
+    size_t at = names_find(s, len, 0, nested), n = sizeof closure - 1;
+    if (at >= len) {
+        return false;
+    }
+    size_t end = at + n;
+    while (names_starts(s + end, len - end, closure)) {
+        end += n;
+    }
+    if (end == at + n) {
+        return false;
+    }
+    strbuf_add(out, s, at + n);
+    strbuf_add(out, s + end, len - end);
+    return true;
+}
+
+/* Appends a name of Python without a comprehension, load.<locals>.<listcomp> -> load: since 3.12 it
+ * runs in the function that it is written in (PEP 709). False: it is none. */
+static bool fold_python(const char *s, size_t len, struct strbuf *out) {
+    static const char *const kinds[] = {".<locals>.<listcomp>", ".<locals>.<dictcomp>",
+                                        ".<locals>.<setcomp>"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t n = strlen(kinds[i]);
+        if (len > n && names_ends(s, len, kinds[i])) {
+            strbuf_add(out, s, len - n);
+            return true;
+        }
+    }
+    return false;
+}
+
 bool names_fold_managed(const char *s, size_t len, struct strbuf *out) {
-    return fold_v8(s, len, out) || fold_csharp(s, len, out) || fold_java(s, len, out);
+    return fold_v8(s, len, out) || fold_dart(s, len, out) || fold_python(s, len, out) ||
+           fold_csharp(s, len, out) || fold_java(s, len, out);
 }

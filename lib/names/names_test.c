@@ -529,6 +529,8 @@ static void a_closure_belongs_to_the_function_that_it_was_written_in(void **stat
         {"closure in closure in Cart.save()", "Cart.save()"},
         {"partial apply for closure in Cart.save()", "Cart.save()"},
         {"_block_invoke", "_block_invoke"},
+        {"Cart.build.<anonymous closure>", "Cart.build"},
+        {"Cart.load.<locals>.parse.<locals>.{lambda}", "Cart.load"},
         {"shop::load", "shop::load"},
         {"", ""}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

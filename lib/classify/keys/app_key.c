@@ -4,8 +4,9 @@
 #include "classify/keys/keyer_private.h"
 
 /* The kinds of frames that can make up a key: frames of the app; if there are none, frames of a
- * vendor; else frames of the app that rules skip. */
-enum stand_in { STAND_APP, STAND_VENDOR, STAND_SKIPPED, STAND_INS };
+ * vendor; else frames of libraries that were linked into the app, by their source files; else
+ * frames of the app that rules skip. */
+enum stand_in { STAND_APP, STAND_VENDOR, STAND_LINKED, STAND_SKIPPED, STAND_INS };
 
 static bool stands_in(const struct frame_info *info, enum stand_in who) {
     switch (who) {
@@ -13,6 +14,8 @@ static bool stands_in(const struct frame_info *info, enum stand_in who) {
         return frame_is_app(info) && (info->place == PLACE_KEEP || info->place == PLACE_PREFIX);
     case STAND_VENDOR:
         return info->side == SIDE_VENDOR && info->place != PLACE_SKIP;
+    case STAND_LINKED:
+        return info->linked && !info->by[RULE_FRAMEWORK] && info->place != PLACE_SKIP;
     default:
         return frame_is_app(info) && info->place == PLACE_SKIP;
     }
@@ -26,6 +29,21 @@ static size_t find_stand_in(const struct keyer *k, const struct judged_stack *s,
         from++;
     }
     return from;
+}
+
+/* Returns the index of the innermost frame that stands for the app's: of the frames of linked
+ * libraries, the innermost that is not of the innermost library, if there is one, because that
+ * library was called by another. s->cut = there is none. */
+static size_t first_stand_in(const struct keyer *k, const struct judged_stack *s,
+                             enum stand_in who) {
+    size_t first = find_stand_in(k, s, who, s->inner);
+    for (size_t i = first; who == STAND_LINKED && i < s->cut; i = find_stand_in(k, s, who, i + 1)) {
+        if (strcmp(judged_at(k, s, i)->info->framework, judged_at(k, s, first)->info->framework) !=
+            0) {
+            return i;
+        }
+    }
+    return first;
 }
 
 /* Returns the index of the outermost frame from `first` on that may make up the key: among frames
@@ -44,7 +62,8 @@ static size_t last_stand_in(const struct keyer *k, const struct judged_stack *s,
  * itself. False: out of memory. */
 static bool add_framework(struct keyer *k, const struct judged_stack *s, size_t app,
                           struct key levels[KEY_LEVELS]) {
-    size_t called = app;
+    const struct frame_info *caller = judged_at(k, s, app)->info;
+    size_t called = caller->linked && app > s->inner ? app - 1 : app;
     while (called > s->inner && frame_is_app(judged_at(k, s, called)->info)) {
         called--; /* steps over functions of the app that a rule skips: thunks, wrappers */
     }
@@ -52,8 +71,11 @@ static bool add_framework(struct keyer *k, const struct judged_stack *s, size_t 
     if (frame_is_app(call) || !call->framework[0]) {
         return true;
     }
-    if (call->side == SIDE_VENDOR && judged_at(k, s, app)->info->side == SIDE_VENDOR) {
+    if (call->side == SIDE_VENDOR && caller->side == SIDE_VENDOR) {
         return true; /* a vendor's library called itself */
+    }
+    if (caller->linked && strcmp(call->framework, caller->framework) == 0) {
+        return true; /* so did a linked library */
     }
     struct key_frame f = key_frame_of(judged_at(k, s, called));
     f.call = call;
@@ -88,7 +110,7 @@ static void add_functions(const struct keyer *k, const struct judged_stack *s, e
                 counted[n] += f.info->place != PLACE_PREFIX;
             }
         }
-        if (who != STAND_VENDOR) {
+        if (who == STAND_APP || who == STAND_SKIPPED) {
             action->frames[0] = f; /* the last frame is the outermost */
             action->count = 1;
         }
@@ -321,7 +343,7 @@ bool app_keys(struct keyer *k, const struct judged_stack *s, struct key levels[K
               struct key *action) {
     bool generic = false;
     for (int who = 0; who < STAND_INS; who++) {
-        size_t first = find_stand_in(k, s, (enum stand_in)who, s->inner);
+        size_t first = first_stand_in(k, s, (enum stand_in)who);
         if (first < s->cut) {
             first = who == STAND_SKIPPED ? last_stand_in(k, s, STAND_SKIPPED, first) : first;
             bool ok = add_framework(k, s, first, levels);

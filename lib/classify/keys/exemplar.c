@@ -162,6 +162,12 @@ static void cut_other(const struct stack_cut *c, struct jsonw *w, const struct k
 static bool cut_stall(struct stack_cut *c) {
     const struct stall_key *key = c->key;
     struct jsonw *w = begin_piece(c);
+    if (key->owner) {
+        jsonw_member_object(w, "app");
+        jsonw_key(w, "id");
+        jsonw_str(w, key->owner, key->owner_len);
+        jsonw_end_object(w);
+    }
     jsonw_member_object(w, "stall");
     jsonw_member_cstr(w, "kind", c->d->stall.kind);
     jsonw_member_cstr(w, "action", c->d->stall.action);

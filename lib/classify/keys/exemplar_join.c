@@ -322,6 +322,10 @@ static enum st join_document(struct joining *j, struct err *e) {
     join_place(j);
     jsonw_begin_object(&j->w);
     jsonw_member_cstr(&j->w, "format", "stall-dump/1");
+    json_t *app = json_object_get(j->pieces.data[0], "app");
+    if (app && join_value(j, "app", app, e) != ST_OK) {
+        return ST_ERR;
+    }
     enum st st = join_value(j, "stall", json_object_get(j->pieces.data[0], "stall"), e);
     st = st == ST_OK ? join_images(j, e) : st;
     st = st == ST_OK ? join_thread(j, located, e) : st;

@@ -98,6 +98,7 @@ static void decide_framework(struct frame_table *t, const struct rule_subject *s
     const struct rule *rule = rules_match(t->rules, RULE_FRAMEWORK, s, NULL);
     info->by[RULE_FRAMEWORK] = rule;
     info->framework = rule ? rule->framework : NULL;
+    info->linked = info->in_app && rule;
     for (int kind = RULE_CALLOUT; kind < RULE_KINDS; kind++) {
         info->by[kind] = rules_match(t->rules, (enum rule_kind)kind, s, NULL);
     }
@@ -107,6 +108,26 @@ static void decide_framework(struct frame_table *t, const struct rule_subject *s
     info->memory = info->by[RULE_MEMORY] != NULL;
     info->waits = info->by[RULE_WAIT] != NULL;
     info->loop_image = rules_is_loop_image(t->rules, s->image, s->image_len, s->os);
+}
+
+/* Makes the function one of the library that its source file, or V8's name of it, is of, if no rule
+ * says whose it is. False: out of memory. */
+static bool decide_package(struct frame_table *t, const struct raw_frame *f,
+                           struct frame_info *info) {
+    const char *package = f->package;
+    size_t len = f->package_len;
+    if (!info->in_app || info->linked || info->by[RULE_SIDE] || !f->function) {
+        return true;
+    }
+    if (!package && !names_package(f->function, strlen(f->function), &package, &len)) {
+        return true;
+    }
+    strbuf_clear(&t->qualified);
+    strbuf_add(&t->qualified, package, len);
+    cap_function(&t->qualified);
+    info->framework = t->qualified.failed ? NULL : frame_table_keep(t, &t->qualified);
+    info->linked = info->framework != NULL;
+    return info->linked;
 }
 
 /* Puts the function's name into t->full, with template arguments and the like expanded by
@@ -163,6 +184,7 @@ static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct
     decide_side(t, f, info, &s);
     decide_rest(t, &s, info);
     decide_framework(t, &s, info);
+    t->function.failed = !decide_package(t, f, info) || t->function.failed;
 }
 
 /* Appends the text of an image and a function, which identifies a frame in a key. */
@@ -170,6 +192,12 @@ static void add_frame_name(struct strbuf *out, const char *image, const char *fu
     strbuf_addstr(out, image);
     strbuf_addc(out, '\t');
     strbuf_addstr(out, function);
+}
+
+/* May the owner of a function's Java package tell that it is not the app's: is it in the app by no
+ * rule? */
+static bool frame_is_owned(const struct frame_info *info) {
+    return info->in_app && !info->linked && info->resolved && !info->by[RULE_SIDE];
 }
 
 /* Sets the members that keys use, and finds the canonical info. False: out of memory. */
@@ -190,15 +218,18 @@ static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct
     } else {
         /* A framework that rules name has the same name in all keys, though the images that contain
          * it differ between versions of a system. */
-        info->image = info->in_app && t->rules ? "app"
-                      : info->vendor           ? info->vendor
-                      : info->framework        ? info->framework
-                                               : info->image_name;
+        bool own = info->in_app && t->rules && !(info->linked && info->framework[0]);
+        info->image = own               ? "app"
+                      : info->vendor    ? info->vendor
+                      : info->framework ? info->framework
+                                        : info->image_name;
     }
     if (!info->framework) {
         bool known = info->image_name && strcmp(info->image_name, "?") != 0;
         info->framework = info->vendor ? info->vendor : known ? info->image_name : "";
     }
+    bool asks = frame_is_owned(info) && info->function;
+    info->owner_len = asks ? names_owner(info->function, strlen(info->function)) : 0;
     if (!info->image_name || !info->function || !info->image || t->function.failed ||
         t->image.failed) {
         return false;
@@ -288,6 +319,28 @@ static struct frame_info *named_info(struct frame_table *t, const struct frame_i
                                                                                        : NULL;
 }
 
+struct frame_info *frame_as_linked(struct frame_table *t, struct frame_info *info) {
+    if (info->as_linked) {
+        return info->as_linked;
+    }
+    struct frame_info linked = *info;
+    linked.framework = arena_strdup(&t->arena, info->function, info->owner_len);
+    linked.image = linked.framework;
+    struct frame_info *canonical = linked.framework ? named_info(t, &linked) : NULL;
+    struct frame_info *made = canonical ? arena_alloc(&t->arena, sizeof *made) : NULL;
+    size_t index = t->infos.len;
+    if (!made || !VEC_PUSH(&t->infos, made)) {
+        return NULL;
+    }
+    *made = linked;
+    made->linked = true;
+    made->owner_len = 0;
+    made->canonical = canonical;
+    made->index = index;
+    info->as_linked = made;
+    return made;
+}
+
 struct frame_info *frame_of_library(struct frame_table *t, const struct frame_info *info,
                                     const char *name) {
     struct frame_info library = {.image = name,
@@ -342,6 +395,7 @@ static struct frame_info *info_from(struct frame_table *t, const struct frame_in
     set_qualified(&s, info);
     *from = *info;
     from->by_caller = false;
+    from->as_linked = NULL;
     from->index = t->infos.len;
     decide_rest(t, &s, from);
     from->waits =

@@ -37,8 +37,18 @@ struct recent_image {
     size_t len;
     const struct image_facts *facts; /* facts about the image; NULL = the entry is empty */
 };
+/* A cache entry: a source file of the current dump, as a pointer, and the library it is of. */
+struct recent_file {
+    const char *file; /* NULL = the entry is empty */
+    const struct image_facts *facts;
+    const char *head; /* head of the frames of this library in the image */
+    size_t head_len;
+    const char *package; /* NULL = the file is of no library that is known */
+    size_t package_len;
+};
 enum {
     FRAMES_RECENT = 1 << 14,
+    FILES_RECENT = 64,
     IMAGES_RECENT = 512,
     /* If at least this many images are known when a dump begins, all are forgotten. There may be
      * many, because each device has its own paths of apps. */
@@ -60,6 +70,7 @@ struct frame_table {
     struct map heads, codes;  /* heads and codes of image_facts */
     struct recent_frame recent[FRAMES_RECENT];
     struct recent_image recent_images[IMAGES_RECENT];
+    struct recent_file recent_files[FILES_RECENT];
     struct map by_raw; /* key: text of a dump about a frame; value: index in infos */
     struct map by_key; /* key: image and function as in a key; value: index in infos of the
                           canonical info */
@@ -90,6 +101,9 @@ struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
 /* Returns the info of a type, as if the type was a frame: the type for which a generic function in
  * the app was made (info->made_for, not NULL). NULL: out of memory. */
 struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info *info);
+/* Returns the info of a function of the app as one of a linked library, of the owner of its Java
+ * package; info->owner_len must not be 0. NULL: out of memory. */
+struct frame_info *frame_as_linked(struct frame_table *t, struct frame_info *info);
 /* Returns the info that stands for a whole library in keys; it has no function. info: a frame of
  * that library. name: the library's name in keys. NULL: out of memory. */
 struct frame_info *frame_of_library(struct frame_table *t, const struct frame_info *info,

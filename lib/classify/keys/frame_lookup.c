@@ -20,13 +20,24 @@ static void add_head(const struct frame_table *t, const struct raw_frame *f, str
     strbuf_addc(out, '\t');
 }
 
+/* Appends the text that distinguishes the frames of a library from others of the image. */
+static void add_package(const struct raw_frame *f, struct strbuf *out) {
+    strbuf_addc(out, 'p'); /* other heads begin with a digit */
+    strbuf_addu64(out, f->package_len);
+    strbuf_addc(out, ' ');
+    strbuf_add(out, f->package, f->package_len);
+}
+
 /* Writes the text that identifies a frame into t->raw; NULL: out of memory. */
 static const struct strbuf *raw_key(struct frame_table *t, const struct raw_frame *f) {
     struct strbuf *raw = &t->raw;
     strbuf_clear(raw);
     if (f->facts) {
-        strbuf_add(raw, f->facts->head, f->facts->head_len);
+        strbuf_add(raw, f->head, f->head_len);
     } else {
+        if (f->package) {
+            add_package(f, raw);
+        }
         add_head(t, f, raw);
     }
     if (f->function) {
@@ -49,7 +60,7 @@ static const struct strbuf *raw_key(struct frame_table *t, const struct raw_fram
 static struct recent_frame recent_like(const struct raw_frame *f) {
     struct recent_frame r = {.function = NULL};
     if (f->function) {
-        r.head = f->facts->head;
+        r.head = f->head;
         r.function_len = strlen(f->function);
         r.linkage_len = f->linkage ? strlen(f->linkage) : 0;
     } else {
@@ -119,7 +130,7 @@ static struct frame_info *find_info(struct frame_table *t, const struct raw_fram
             return NULL;
         }
         like.info = info;
-        like.function = text + f->facts->head_len;
+        like.function = text + f->head_len;
         *recent = like;
     }
     return recent->info;
@@ -151,6 +162,7 @@ static void forget_images(struct frame_table *t) {
 
 bool frame_table_begin(struct frame_table *t, const struct dump *d) {
     t->images.len = 0;
+    memset(t->recent_files, 0, sizeof t->recent_files);
     if (t->known_images.len >= IMAGES_KNOWN_MAX) {
         forget_images(t);
     }
@@ -322,12 +334,61 @@ static bool set_image(struct frame_table *t, struct raw_frame *f, const struct d
             return false;
         }
         f->facts = *facts;
+        f->head = f->facts->head;
+        f->head_len = f->facts->head_len;
         f->image = name_of(i);
         f->side = said_side(i);
         f->os = f->facts->os;
         f->image_rule = f->facts->rule;
         f->id = image_id_is_zero(&i->id) || i->unplaced ? NULL : &i->id;
     }
+    return true;
+}
+
+/* Sets the library of a frame in an image. False: out of memory. */
+static bool find_linked_package(struct frame_table *t, struct raw_frame *f, const char *file,
+                                struct recent_file *recent) {
+    *recent = (struct recent_file){
+        .file = file, .facts = f->facts, .head = f->head, .head_len = f->head_len};
+    if (!names_package(file, strlen(file), &f->package, &f->package_len)) {
+        return true;
+    }
+    strbuf_clear(&t->raw);
+    add_package(f, &t->raw);
+    size_t named = t->raw.len;
+    strbuf_add(&t->raw, f->head, f->head_len);
+    size_t head = t->raw.failed ? SIZE_MAX : map_intern(&t->heads, t->raw.data, t->raw.len);
+    if (head == SIZE_MAX) {
+        recent->file = NULL;
+        return false;
+    }
+    recent->head = map_string(&t->heads, head);
+    recent->head_len = t->raw.len;
+    recent->package = recent->head + named - f->package_len;
+    recent->package_len = f->package_len;
+    return true;
+}
+
+/* Sets the library that a frame's source file is of, if the frame is in the app; file: NULL =
+ * unknown. False: out of memory. */
+static bool set_package(struct frame_table *t, struct raw_frame *f, const char *file) {
+    if (!file || !t->rules || f->side != SIDE_APP || (f->facts && !f->function)) {
+        return true;
+    }
+    if (!f->facts) {
+        bool found = names_package(file, strlen(file), &f->package, &f->package_len);
+        f->package = found ? f->package : NULL;
+        return true;
+    }
+    struct recent_file *recent = &t->recent_files[hash_u64((uintptr_t)file) % FILES_RECENT];
+    if ((recent->file != file || recent->facts != f->facts) &&
+        !find_linked_package(t, f, file, recent)) {
+        return false;
+    }
+    f->head = recent->head;
+    f->head_len = recent->head_len;
+    f->package = recent->package;
+    f->package_len = recent->package_len;
     return true;
 }
 
@@ -352,6 +413,9 @@ struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,
         f.function = l->lines[line].function ? l->lines[line].function : l->lines[line].linkage;
         f.function = f.function && *f.function ? f.function : NULL;
         f.linkage = l->lines[line].linkage;
+        if (!set_package(t, &f, l->lines[line].file)) {
+            return NULL;
+        }
     }
     return find_info(t, &f);
 }
@@ -377,6 +441,9 @@ struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
         set_file(&f, name->file, name->in_app);
     }
     f.function = name && *name->symbol ? name->symbol : NULL;
+    if (name && !set_package(t, &f, name->file)) {
+        return NULL;
+    }
     return find_info(t, &f);
 }
 

@@ -59,6 +59,14 @@ struct frame_info {
     /* Public name of the framework; "" = runtime code, which is no framework, or code without a
      * rule, a vendor and an image name. */
     const char *framework;
+    /* The function is in the app, and part of a library that was linked into it: a framework by a
+     * rule, or a library by its source file. */
+    bool linked;
+    /* Number of bytes of `function` that name the owner of a Java package, in a frame of the app,
+     * see names_owner; 0 = none. */
+    size_t owner_len;
+    /* private: the info of this function as one of a linked library; NULL = not made yet */
+    struct frame_info *as_linked;
     /* The app's type for which a library's generic function in the app was made, as in the dump;
      * else NULL. */
     const char *made_for;
@@ -142,6 +150,10 @@ struct stall_key {
      * the key is that of the stack alone. */
     struct key_other others[KEY_OTHERS_MAX];
     size_t other_count;
+    /* The owner of the app's Java packages, the first owner_len bytes of the dump's app.id, if a
+     * frame was judged by it; else NULL. */
+    const char *owner;
+    size_t owner_len;
     uint64_t samples, hits; /* number of sampled stacks, and of those with this key of level 1 */
     int64_t truth;          /* hits / samples, in permille; -1 without samples */
     enum rule_cause cause;  /* CAUSE_UNKNOWN, never CAUSE_NONE, if no evidence gives a cause */

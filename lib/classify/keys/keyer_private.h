@@ -70,6 +70,11 @@ struct keyer {
     const struct frame_info *action; /* name of the current dump's slow action; NULL = none */
     /* Thread that used the processor but has no stack in the dump; NULL = none. */
     const struct frame_info *culprit;
+    /* The owner of the app's Java packages, by app.id of the current dump, and whether it decided
+     * on a frame. */
+    const char *owner;
+    size_t owner_len;
+    bool asked_owner;
     bool sampled; /* the dump has samples of the stall, or about_threads is true */
     /* The dump has no samples and was captured after the stall's end, so that the thread's
      * processor time is no evidence about its stack. */
@@ -119,7 +124,7 @@ bool scan_is_in_own_code(const struct keyer *k, const struct judged_stack *s);
 /* Is the frame a function of the app itself, rather than of a library that was linked into the
  * app? */
 static inline bool frame_is_app(const struct frame_info *info) {
-    return info->in_app && !info->by[RULE_FRAMEWORK];
+    return info->in_app && !info->linked;
 }
 
 /* app_key.c. Makes both levels (the framework that the app called, and the app's innermost
@@ -152,6 +157,11 @@ bool key_has(const struct key *key, const struct frame_info *info);
 void key_add(struct key *key, const struct key_frame *f);
 struct key_frame key_frame_of(const struct judged_frame *from);
 
+/* linked_owner.c. Makes functions of Java packages of other owners than the app's those of linked
+ * libraries, if the stack has a function of the app's owner. s->cut must be set. False: out of
+ * memory. */
+bool link_other_owners(struct keyer *k, const struct judged_stack *s) BASE_MUST_USE;
+
 /* stack_choice.c. Looks up the frames of a stack and judges them. ST_ERR: out of memory. */
 enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                     struct judged_stack *out, struct err *e) BASE_MUST_USE;
@@ -175,9 +185,11 @@ bool whole_frames(struct keyer *k, const struct dump *d, const struct dump_stack
                   size_t functions, size_t *whole) BASE_MUST_USE;
 
 /* shared_frames.c. Does nothing unless the thread ran in the stall and at least half of the samples
- * have the same outermost function of the app. Then *chosen is chosen anew among these samples. If
- * they have several keys, only the frames that they share with the chosen stack can make up the
- * key; these samples then vote for the key, and out->others is set. ST_ERR: out of memory. */
+ * have the same outermost function of the app. Then samples with up to 15 % of their
+ * votes that lie outside of the function in which the others are lose their vote, and *chosen is
+ * chosen anew among the others. If these have several keys, only the frames that they share with
+ * the chosen stack can make up the key; they then vote for it, and out->others is set. ST_ERR: out
+ * of memory. */
 enum st share_frames(struct keyer *k, const struct dump *d, struct judged_stack *chosen,
                      struct stall_key *out, struct err *e) BASE_MUST_USE;
 /* Restricts a stack's key, which is made as if less was known about its frames, to the frames that

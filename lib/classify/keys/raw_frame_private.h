@@ -9,6 +9,13 @@
 struct raw_frame {
     /* Facts about the frame's image; NULL: the frame is in none of the dump's images. */
     const struct image_facts *facts;
+    const char *head; /* text that identifies the frames of the image, or, with a package, of the
+                         package in the image; NULL if facts is NULL */
+    size_t head_len;
+    /* Library whose source file the function is in, see names_package; NULL = unknown. It is kept
+     * as long as the table if facts is not NULL, else as long as the dump. */
+    const char *package;
+    size_t package_len;
     const char *image; /* name of the image, or of the source file of code in no image; NULL =
                           unknown */
     const struct image_id *id;

@@ -122,6 +122,18 @@ static void a_helper_of_the_function_that_most_samples_end_in_is_kept(void **sta
     assert_shared(&f, 900, "run <- tap", 1000);
 }
 
+static void few_samples_in_a_caller_do_not_count(void **state) {
+    (void)state;
+    for (unsigned strays = 1; strays <= 2; strays++) {
+        struct fixture f = {.d.id = "x"};
+        NAMES(&f, 5, "parse", "run", "tap", "main");
+        NAMES(&f, 5, "hash", "run", "tap", "main");
+        NAMES(&f, strays, "tap", "main");
+        bool few = 100 * strays <= 15 * (10 + strays);
+        assert_shared(&f, 900, few ? "run <- tap" : "tap", few ? 909 : 1000);
+    }
+}
+
 static void another_action_in_few_samples_does_not_count(void **state) {
     (void)state;
     struct fixture f = {.d.id = "x"};
@@ -206,6 +218,7 @@ int main(void) {
         cmocka_unit_test(a_thread_that_waits_keeps_the_key_of_most_samples),
         cmocka_unit_test(equal_keys_keep_what_the_samples_do_not_share),
         cmocka_unit_test(a_helper_of_the_function_that_most_samples_end_in_is_kept),
+        cmocka_unit_test(few_samples_in_a_caller_do_not_count),
         cmocka_unit_test(another_action_in_few_samples_does_not_count),
         cmocka_unit_test(without_a_shared_function_of_the_app_the_most_frequent_key_wins),
         cmocka_unit_test(a_running_thread_of_unknown_time_is_busy),

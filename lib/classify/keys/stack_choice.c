@@ -126,6 +126,9 @@ enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_sta
             return err_nomem(e);
         }
         scan_cut(k, out);
+        if (!link_other_owners(k, out)) {
+            return err_nomem(e);
+        }
         out->idle = scan_is_idle(k, out);
         out->told = scan_cause(k, out, &out->nested);
         out->top = find_top(k, out);

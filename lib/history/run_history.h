@@ -76,6 +76,9 @@ enum st history_add(struct history *h, const struct dump *d, const struct stall_
  * is no such record (ERR_FORMAT), and the history then stays usable. */
 enum st history_add_session(struct history *h, const char *text, size_t len,
                             struct err *e) BASE_MUST_USE;
+/* Does the handle hold the write lock? It does from the first dump or session record of a group,
+ * added or known, to the commit. */
+bool history_is_adding(const struct history *h);
 /* Returns how many dumps and sessions were added since the last commit. */
 uint64_t history_uncommitted(const struct history *h);
 /* Writes the additions, and releases the write lock. at: the time of the run, such as

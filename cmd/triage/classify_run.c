@@ -9,7 +9,7 @@
 #include "dump/dump.h"
 #include "dump/input/answer_head.h"
 
-enum { WINDOW_PER_JOB = 16 };
+enum { WINDOW_PER_JOB = 16, COMMIT_AFTER_MS = 100 };
 
 void classify_fail(struct classify_run *run, const char *where, const struct err *why) {
     cli_dumps_fail(&run->dumps, where, why);
@@ -265,6 +265,23 @@ static void classify_answered(void *ctx) {
     cli_answers_end(&run->dumps.answers, &run->output.sink);
 }
 
+/* Commits the history before this process waits for input, so that other writers can continue; but
+ * not in a pause of less than COMMIT_AFTER_MS, because a pipe pauses after every few dumps if its
+ * writer is the slower one. */
+static enum st commit_in_pause(struct classify_run *run, struct err *e) {
+    if (!history_is_adding(run->history->h)) {
+        run->commit_ms = 0;
+        return ST_OK;
+    }
+    uint64_t now = monotonic_ms();
+    run->commit_ms = run->commit_ms ? run->commit_ms : now + COMMIT_AFTER_MS;
+    if (now < run->commit_ms) {
+        return ST_OK;
+    }
+    run->commit_ms = 0;
+    return classify_commit_history(run->history, true, e);
+}
+
 static void classify_idle(void *ctx) {
     struct classify_run *run = ctx;
     struct err e = {0};
@@ -275,22 +292,22 @@ static void classify_idle(void *ctx) {
         run->broken = true;
         classify_fail(run, NULL, &e);
     }
-    /* The history is committed before this process waits for input, so that other writers can
-     * continue. */
-    if (run->history && !run->broken && classify_commit_history(run->history, true, &e) != ST_OK) {
+    if (run->history && !run->broken && commit_in_pause(run, &e) != ST_OK) {
         run->broken = true;
         classify_fail(run, run->history->path, &e);
     }
 }
 
-/* Returns the ms until the next partial is due; -1 = none is. */
+/* Returns the ms until the next partial or commit is due; -1 = none is. */
 static int classify_wait_ms(void *ctx) {
     const struct classify_run *run = ctx;
     uint64_t now = monotonic_ms();
-    if (!run->due_ms || run->broken) {
+    uint64_t due = run->due_ms ? run->due_ms : run->commit_ms;
+    if (!due || run->broken) {
         return -1;
     }
-    uint64_t left = run->due_ms > now ? run->due_ms - now : 0;
+    due = run->commit_ms && run->commit_ms < due ? run->commit_ms : due;
+    uint64_t left = due > now ? due - now : 0;
     return left < INT_MAX ? (int)left : INT_MAX;
 }
 

@@ -200,6 +200,10 @@ enum st history_add_session(struct history *h, const char *text, size_t len, str
     return st;
 }
 
+bool history_is_adding(const struct history *h) {
+    return sql_is_writing(h->file);
+}
+
 uint64_t history_uncommitted(const struct history *h) {
     return h->uncommitted;
 }

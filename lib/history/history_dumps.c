@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/gz.h"
 #include "base/hash.h"
 #include "base/parse.h"
 #include "base/search.h"
@@ -20,11 +19,9 @@ enum {
     KEPT_OFFERS = 256,
     KEPT_VERSIONS = 3, /* number of versions of a bucket (the newest) for which a dump is kept */
     KEPT_ROWS = 64,    /* maximum number of stored dumps of a bucket that are examined */
-    KEPT_DUMP = 256 << 10, /* maximum number of bytes of a dump that is kept */
     /* While the copies of offered dumps have more bytes than this, no dump is offered. */
     KEPT_OFFERED = 64 << 20,
-    KEPT_BYTES = 32 << 20, /* maximum number of bytes of the table of dumps, as compressed */
-    KEPT_ZIP_LEVEL = 6
+    KEPT_BYTES = 32 << 20 /* maximum number of bytes of the table of dumps, as compressed */
 };
 
 /* ---- offers ---- */
@@ -103,7 +100,7 @@ static enum st take_offer(struct history *h, struct dump_offer *o, const struct 
 enum st history_offer_dump(struct history *h, const struct dump *d, const struct stall_key *key,
                            size_t cell, struct err *e) {
     int64_t span = dump_span_ms(d);
-    if (!d->id || !*d->id || d->text_len > KEPT_DUMP || h->offered_bytes > KEPT_OFFERED) {
+    if (!d->id || !*d->id || d->text_len > HISTORY_DUMP_MAX || h->offered_bytes > KEPT_OFFERED) {
         return ST_OK; /* the dump is not offered; without an id it could not be selected later */
     }
     strbuf_clear(&h->scratch);
@@ -210,10 +207,9 @@ static enum st write_kept_dump(struct history *h, uint64_t bucket, const struct 
     const struct dump raw = {.text = d->text, .text_len = d->len};
     struct sink sink = sink_to_strbuf(&h->text);
     strbuf_reset(&h->text);
-    strbuf_clear(&h->zip);
     dump_write_raw(&raw, &sink);
     enum st st = sink_close(&sink, e);
-    st = st == ST_OK ? gz_deflate_fast(h->text.data, h->text.len, KEPT_ZIP_LEVEL, &h->zip, e) : st;
+    st = st == ST_OK ? history_pack_dump(h, h->text.data, h->text.len, e) : st;
     struct sql_statement *s = st == ST_OK ? history_statement(h, HISTORY_DUMP_PUT, e) : NULL;
     if (!s) {
         return ST_ERR;
@@ -365,6 +361,7 @@ enum st history_write_dumps(struct history *h, struct err *e) {
         return ST_OK;
     }
     enum st st = read_kept(h, e);
+    st = st == ST_OK ? history_find_dump_shared(h, e) : st;
     qsort(h->offers.data, h->offers.len, sizeof *h->offers.data, by_offer_weight);
     for (size_t i = 0; st == ST_OK && i < h->offers.len && i < KEPT_OFFERS; i++) {
         st = write_offer(h, &h->offers.data[i], e);
@@ -374,20 +371,6 @@ enum st history_write_dumps(struct history *h, struct err *e) {
 }
 
 /* ---- reading ---- */
-
-/* Most bytes of a dump after inflation. */
-static const uint64_t kept_max = 2 * KEPT_DUMP;
-
-enum st history_dump_text(struct history *h, const void *bytes, size_t len, struct err *e) {
-    struct err damage = {0};
-    strbuf_reset(&h->text);
-    if (bytes && len && gz_inflate("a dump", bytes, len, kept_max, &h->text, &damage) == ST_OK) {
-        return ST_OK;
-    }
-    return damage.code == ERR_NOMEM
-               ? err_nomem(e)
-               : err_set(e, ERR_FORMAT, "the history is damaged: a dump cannot be read");
-}
 
 enum st history_dumps_of(struct history *h, const struct history_span *span, uint64_t bucket,
                          history_dump_visit visit, void *ctx, struct err *e) {

@@ -87,10 +87,12 @@ static enum st forget_in_part(struct forgetting *f, const struct dated_part *p, 
     return st == ST_NONE ? err_set(e, ERR_FORMAT, "a part of the history is missing") : st;
 }
 
-/* Deletes the dumps whose text names the user. */
+/* Deletes the dumps whose text names the user, and the texts that dumps share, because pieces of
+ * such dumps may be in them. */
 static enum st forget_dumps(struct forgetting *f, struct err *e) {
     struct sql_statement *s;
-    if (sql_prepare(f->h->file, &s, "DELETE FROM dump WHERE user = ?1", e) != ST_OK) {
+    if (history_unshare_dumps(f->h, e) != ST_OK ||
+        sql_prepare(f->h->file, &s, "DELETE FROM dump WHERE user = ?1", e) != ST_OK) {
         return ST_ERR;
     }
     sql_bind_count(s, 1, f->hash);

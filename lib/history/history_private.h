@@ -31,6 +31,7 @@ enum history_statement {
     HISTORY_SHARED_GET,
     HISTORY_SHARED_NEWEST,
     HISTORY_SHARED_PUT,
+    HISTORY_DUMP_SHARED_GET,
     HISTORY_STATEMENTS
 };
 
@@ -107,6 +108,13 @@ struct history {
                    handle can write, and then it is not examined */
     struct packer *packer;             /* NULL = not made yet */
     VEC(struct history_shared) shared; /* those of the table that were needed so far */
+    /* Packs and unpacks dumps against a text of dump_shared. */
+    struct {
+        uint32_t number;       /* of the text of `packer`; 0 = there is none yet */
+        uint32_t newest;       /* number of the text against which dumps are packed, while dumps are
+                                  written; 0 = none, and they become gzips */
+        struct packer *packer; /* NULL = not made yet */
+    } of_dumps;
     struct history_parts parts_read; /* what history_read read last; empty = nothing, or not all of
                                         it could be read */
 };
@@ -190,6 +198,7 @@ enum st history_values_match(struct history *h, int64_t cell, struct history_val
 
 /* ---- dumps to be shown, history_dumps.c ---- */
 
+enum { HISTORY_DUMP_MAX = 256 << 10 /* maximum number of bytes of a dump that is kept */ };
 /* Offers a ranked dump, so that it may be kept; cell: index in h->cells of the dump's day, version
  * and build. A dump without an id, one of more than 256 KiB, or any dump while the copies of
  * offered dumps have more than 64 MiB is left out. ST_ERR: out of memory. */
@@ -199,9 +208,28 @@ enum st history_offer_dump(struct history *h, const struct dump *d, const struct
  * exist), and drops dumps beyond the limits of the table. ST_ERR: as history_add. */
 enum st history_write_dumps(struct history *h, struct err *e) BASE_MUST_USE;
 void history_drop_offers(struct history *h);
+
+/* ---- texts of dumps, history_dump_texts.c ---- */
+
+/* The version of the tables from which on dumps share a text. */
+enum { HISTORY_DUMP_SHARED_FROM = 7 };
 /* Sets h->text to the text of a dump of the table. ST_ERR: out of memory, or it is damaged. */
 enum st history_dump_text(struct history *h, const void *bytes, size_t len,
                           struct err *e) BASE_MUST_USE;
+/* Finds the text against which dumps are packed from now on, for a connection that holds the write
+ * lock; adds one to the table if it has none, and the table of dumps has enough of them (h->kept
+ * must be set). ST_ERR: as history_add. */
+enum st history_find_dump_shared(struct history *h, struct err *e) BASE_MUST_USE;
+/* Sets h->zip to the text of a dump, packed as the table has it. ST_ERR: out of memory. */
+enum st history_pack_dump(struct history *h, const char *text, size_t len,
+                          struct err *e) BASE_MUST_USE;
+/* Packs all dumps of the table each alone, and empties the table of shared texts, because a dump
+ * whose text may be in one has to go. ST_ERR: as history_add, or a dump is damaged. */
+enum st history_unshare_dumps(struct history *h, struct err *e) BASE_MUST_USE;
+/* Checks that the shared texts can be read. Prints each fault on a line, and then sets *sound to
+ * false. ST_ERR: as history_check. */
+enum st history_check_dump_shared(struct history *h, struct sink *out, bool *sound,
+                                  struct err *e) BASE_MUST_USE;
 
 /* ---- texts that partials share, history_shared.c ---- */
 
@@ -223,6 +251,10 @@ enum st history_newest_shared(struct history *h, const struct history_shared **o
  * have at least 64 KiB, and what is added is at least four times as long as the newest shared text.
  * The function uses h->zip. ST_ERR: as history_add. */
 enum st history_share(struct history *h, struct err *e) BASE_MUST_USE;
+/* Appends the text in the second column of a row, a shared text, which itself is packed against
+ * none. ST_ERR: out of memory, or it is damaged. */
+enum st history_unpack_shared(struct history *h, struct sql_statement *s, struct strbuf *out,
+                              struct err *e) BASE_MUST_USE;
 /* Forgets the texts that were read, because a transaction that may have added one was undone, or
  * the history is closed. */
 void history_drop_shared(struct history *h);

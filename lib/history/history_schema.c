@@ -34,6 +34,9 @@
 /* The texts that partials share, which versions up to 5 lack. */
 #define HISTORY_SHARED "CREATE TABLE shared(id INTEGER PRIMARY KEY, text BLOB NOT NULL);"
 
+/* The texts that dumps share, which versions up to 6 lack. */
+#define HISTORY_DUMP_SHARED "CREATE TABLE dump_shared(id INTEGER PRIMARY KEY, text BLOB NOT NULL);"
+
 /* The tables. Parts have all the counts; the other tables repeat some of them for people and
  * queries. */
 static const char history_schema[] =
@@ -56,7 +59,7 @@ static const char history_schema[] =
     " set_at TEXT NOT NULL, PRIMARY KEY(bucket, name)) WITHOUT ROWID;"
     "CREATE TABLE run(id INTEGER PRIMARY KEY, at TEXT NOT NULL, dumps INTEGER NOT NULL,"
     " sessions INTEGER NOT NULL, known INTEGER NOT NULL, too_old INTEGER NOT NULL);" HISTORY_ROLLED
-        HISTORY_SHOWN HISTORY_PAGES HISTORY_SHARED
+        HISTORY_SHOWN HISTORY_PAGES HISTORY_SHARED HISTORY_DUMP_SHARED
     "CREATE VIEW stalled AS SELECT printf('%012x', b.id) AS bucket, b.title, b.cause,"
     " date(c.day * 86400, 'unixepoch') AS day, c.version, c.build, d.dumps, d.stalled_ms"
     " FROM bucket_day d JOIN bucket b ON b.id = d.bucket JOIN cell c ON c.id = d.cell;"
@@ -70,9 +73,10 @@ static const char history_from_2[] =
     HISTORY_SHOWN "INSERT INTO cell_sum(cell, dumps, stalled_ms)"
                   " SELECT cell, sum(dumps), sum(stalled_ms) FROM bucket_day GROUP BY cell";
 
-/* Statements that turn the tables of this version into those of version 5, these into those of
- * version 4, and so on to those of version 1, so that a file of an earlier version can be compared
+/* Statements that turn the tables of this version into those of version 6, these into those of
+ * version 5, and so on to those of version 1, so that a file of an earlier version can be compared
  * with its tables. Version 3 has the tables of version 4. */
+static const char history_back_to_6[] = "DROP TABLE dump_shared";
 static const char history_back_to_5[] = "DROP TABLE shared";
 static const char history_back_to_4[] = "DROP TABLE rolled_page";
 static const char history_back_to_2[] = "DROP VIEW dumps_by; DROP TABLE dump;"
@@ -88,7 +92,8 @@ enum st history_upgrade_tables(struct sql_file *file, int64_t version, struct er
     enum st st = version < 2 ? sql_run(file, history_from_1, e) : ST_OK;
     st = st == ST_OK && version < 3 ? sql_run(file, history_from_2, e) : st;
     st = st == ST_OK && version < 5 ? sql_run(file, HISTORY_PAGES, e) : st;
-    return st == ST_OK && version < 6 ? sql_run(file, HISTORY_SHARED, e) : st;
+    st = st == ST_OK && version < 6 ? sql_run(file, HISTORY_SHARED, e) : st;
+    return st == ST_OK && version < 7 ? sql_run(file, HISTORY_DUMP_SHARED, e) : st;
 }
 
 /* ---- the tables of a file ---- */
@@ -98,6 +103,9 @@ static enum st make_reference(struct sql_file **out, int64_t version, struct err
     struct sql_file *file = NULL;
     enum st st = sql_open(&file, NULL, true, e);
     st = st == ST_OK ? history_make_tables(file, e) : st;
+    if (st == ST_OK && version < 7) {
+        st = sql_run(file, history_back_to_6, e);
+    }
     if (st == ST_OK && version < 6) {
         st = sql_run(file, history_back_to_5, e);
     }

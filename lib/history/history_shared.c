@@ -14,15 +14,17 @@ void history_drop_shared(struct history *h) {
         strbuf_release(&h->shared.data[i].text);
     }
     h->shared.len = 0;
+    packer_free(h->of_dumps.packer);
+    h->of_dumps.packer = NULL;
+    h->of_dumps.number = 0;
 }
 
 enum st history_packer(struct history *h, struct err *e) {
     return h->packer ? ST_OK : packer_new(&h->packer, e);
 }
 
-/* Unpacks a shared text, which itself is packed against none. */
-static enum st unpack_shared(struct history *h, struct sql_statement *s, struct strbuf *out,
-                             struct err *e) {
+enum st history_unpack_shared(struct history *h, struct sql_statement *s, struct strbuf *out,
+                              struct err *e) {
     size_t len;
     const void *bytes = sql_bytes(s, 1, &len);
     enum st st = bytes ? history_packer(h, e) : err_set(e, ERR_FORMAT, "it is empty");
@@ -49,7 +51,7 @@ static enum st take_shared(struct history *h, struct sql_statement *s,
             return ST_OK;
         }
     }
-    enum st st = unpack_shared(h, s, &new.text, e);
+    enum st st = history_unpack_shared(h, s, &new.text, e);
     if (st == ST_OK && !VEC_PUSH(&h->shared, new)) {
         st = err_nomem(e);
     }

@@ -48,7 +48,8 @@ struct sql_statement *history_statement(struct history *h, enum history_statemen
                              " WHERE d.bucket = ?1 ORDER BY c.day DESC",
         [HISTORY_SHARED_GET] = "SELECT id, text FROM shared WHERE id = ?1",
         [HISTORY_SHARED_NEWEST] = "SELECT id, text FROM shared ORDER BY id DESC LIMIT 1",
-        [HISTORY_SHARED_PUT] = "INSERT INTO shared(text) VALUES(?1)"};
+        [HISTORY_SHARED_PUT] = "INSERT INTO shared(text) VALUES(?1)",
+        [HISTORY_DUMP_SHARED_GET] = "SELECT id, text FROM dump_shared WHERE id = ?1"};
     if (!h->statements[which] &&
         sql_prepare(h->file, &h->statements[which], texts[which], e) != ST_OK) {
         return NULL;

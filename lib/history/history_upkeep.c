@@ -372,6 +372,7 @@ enum st history_check(struct history *h, struct sink *out, struct err *e) {
     st = st == ST_OK ? history_check_pages(h, out, &x.sound, e) : st;
     st = st == ST_OK ? check_cell_sums(&x, e) : st;
     st = st == ST_OK ? check_dumps(&x, e) : st;
+    st = st == ST_OK ? history_check_dump_shared(h, out, &x.sound, e) : st;
     VEC_RELEASE(&x.parts);
     history_value_sums_release(&x.values);
     if (st != ST_OK) {

@@ -9,6 +9,7 @@
 
 enum {
     PACKED_LEVEL = 1,
+    PACKED_SHORT_LEVEL = 6, /* for packer_new_short */
     /* Passages are found up to 16 MiB back, which is also the memory that unpacking takes. */
     PACKED_WINDOW = 24,
     NUMBER_SIZE = 12 /* size of the skippable frame: magic, length and number */
@@ -25,11 +26,13 @@ struct packer {
     ZSTD_CCtx *to;
     ZSTD_DCtx *from;
     ZSTD_inBuffer in;
-    uint64_t left; /* bytes that the text which is unpacked may still have */
-    bool ended;    /* the frame is complete */
+    uint64_t left;   /* bytes that the text which is unpacked may still have */
+    bool ended;      /* the frame is complete */
+    uint32_t number; /* number of the only text that this packer packs against; 0 = any text */
 };
 
-enum st packer_new(struct packer **out, struct err *e) {
+/* Makes a packer with the settings that all packers have. */
+static enum st make_packer(struct packer **out, struct err *e) {
     struct packer *p = calloc(1, sizeof *p);
     if (!p) {
         return err_nomem(e);
@@ -40,12 +43,36 @@ enum st packer_new(struct packer **out, struct err *e) {
         packer_free(p);
         return err_nomem(e);
     }
-    (void)ZSTD_CCtx_setParameter(p->to, ZSTD_c_compressionLevel, PACKED_LEVEL);
-    (void)ZSTD_CCtx_setParameter(p->to, ZSTD_c_windowLog, PACKED_WINDOW);
-    (void)ZSTD_CCtx_setParameter(p->to, ZSTD_c_enableLongDistanceMatching, 1);
     (void)ZSTD_CCtx_setParameter(p->to, ZSTD_c_checksumFlag, 1);
     (void)ZSTD_DCtx_setParameter(p->from, ZSTD_d_windowLogMax, PACKED_WINDOW);
     *out = p;
+    return ST_OK;
+}
+
+enum st packer_new(struct packer **out, struct err *e) {
+    if (make_packer(out, e) != ST_OK) {
+        return ST_ERR;
+    }
+    (void)ZSTD_CCtx_setParameter((*out)->to, ZSTD_c_compressionLevel, PACKED_LEVEL);
+    (void)ZSTD_CCtx_setParameter((*out)->to, ZSTD_c_windowLog, PACKED_WINDOW);
+    (void)ZSTD_CCtx_setParameter((*out)->to, ZSTD_c_enableLongDistanceMatching, 1);
+    return ST_OK;
+}
+
+enum st packer_new_short(struct packer **out, uint32_t number, const void *shared, size_t len,
+                         struct err *e) {
+    if (make_packer(out, e) != ST_OK) {
+        return ST_ERR;
+    }
+    struct packer *p = *out;
+    (void)ZSTD_CCtx_setParameter(p->to, ZSTD_c_compressionLevel, PACKED_SHORT_LEVEL);
+    p->number = number;
+    if (ZSTD_isError(ZSTD_CCtx_loadDictionary(p->to, shared, len)) ||
+        ZSTD_isError(ZSTD_DCtx_loadDictionary(p->from, shared, len))) {
+        packer_free(p);
+        *out = NULL;
+        return err_nomem(e);
+    }
     return ST_OK;
 }
 
@@ -86,12 +113,12 @@ static void put_text_number(uint32_t number, struct strbuf *out) {
 
 enum st packer_pack(struct packer *p, uint32_t number, const void *shared, size_t shared_len,
                     const void *bytes, size_t len, struct strbuf *out, struct err *e) {
-    if (shared_len) {
-        put_text_number(number, out);
+    if (p->number || shared_len) {
+        put_text_number(p->number ? p->number : number, out);
     }
     size_t most = ZSTD_compressBound(len);
     char *room = ZSTD_isError(most) ? NULL : strbuf_room(out, most);
-    if (!room || ZSTD_isError(ZSTD_CCtx_refPrefix(p->to, shared, shared_len))) {
+    if (!room || (!p->number && ZSTD_isError(ZSTD_CCtx_refPrefix(p->to, shared, shared_len)))) {
         return err_nomem(e);
     }
     size_t got = ZSTD_compress2(p->to, room, most, bytes, len);
@@ -109,7 +136,7 @@ enum st packer_open(struct packer *p, const void *shared, size_t shared_len, con
     p->left = free_bytes + (uint64_t)len * BYTES_PER_BYTE;
     p->ended = false;
     return ZSTD_isError(ZSTD_DCtx_reset(p->from, ZSTD_reset_session_only)) ||
-                   ZSTD_isError(ZSTD_DCtx_refPrefix(p->from, shared, shared_len))
+                   (!p->number && ZSTD_isError(ZSTD_DCtx_refPrefix(p->from, shared, shared_len)))
                ? err_nomem(e)
                : ST_OK;
 }

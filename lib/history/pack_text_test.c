@@ -126,8 +126,33 @@ static void a_text_out_of_proportion_is_refused(void **state) {
     strbuf_release(&again);
 }
 
+static void a_short_packer_packs_against_its_text(void **state) {
+    struct packer *any = *state, *p = NULL;
+    struct strbuf text = {0}, packed = {0}, again = {0}, shared = {0}, none = {0};
+    fill(&shared, 1000, 7);
+    assert_int_equal(packer_new_short(&p, 513, shared.data, shared.len, NULL), ST_OK);
+    for (size_t size = 0; size <= 3 * PACKED_PIECE; size = size * 3 + 400) {
+        fill(&text, size, size);
+        strbuf_add(&text, shared.data, shared.len);
+        strbuf_reset(&packed);
+        assert_int_equal(packer_pack(p, 0, NULL, 0, text.data, text.len, &packed, NULL), ST_OK);
+        assert_int_equal(packed_number(packed.data, packed.len), 513);
+        assert_true(packed.len < size + 200);
+        assert_int_equal(unpack(p, &none, packed.data, packed.len, &again, NULL), ST_NONE);
+        assert_int_equal(again.len, text.len);
+        assert_memory_equal(again.data, text.data, text.len);
+        assert_int_equal(unpack(any, &none, packed.data, packed.len, &again, NULL), ST_ERR);
+    }
+    packer_free(p);
+    strbuf_release(&text);
+    strbuf_release(&packed);
+    strbuf_release(&again);
+    strbuf_release(&shared);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_short_packer_packs_against_its_text),
         cmocka_unit_test(what_is_packed_is_unpacked),
         cmocka_unit_test(what_a_text_shares_with_another_is_left_out),
         cmocka_unit_test(damaged_and_cut_bytes_are_refused),

@@ -22,7 +22,7 @@
 #include "dump/dump.h"
 
 /* The version of the tables that this build writes; it reads this and all earlier ones. */
-enum { HISTORY_VERSION = 6 };
+enum { HISTORY_VERSION = 7 };
 /* The day of a dump whose time is missing, no date, or ahead of the clock (history_set_today).
  * Other days are counted from 1970-01-01 in UTC. */
 enum { HISTORY_NO_DAY = INT32_MIN };
@@ -76,6 +76,9 @@ enum st history_add(struct history *h, const struct dump *d, const struct stall_
  * is no such record (ERR_FORMAT), and the history then stays usable. */
 enum st history_add_session(struct history *h, const char *text, size_t len,
                             struct err *e) BASE_MUST_USE;
+/* Does the handle hold the write lock? It does from the first dump or session record of a group,
+ * added or known, to the commit. */
+bool history_is_adding(const struct history *h);
 /* Returns how many dumps and sessions were added since the last commit. */
 uint64_t history_uncommitted(const struct history *h);
 /* Writes the additions, and releases the write lock. at: the time of the run, such as

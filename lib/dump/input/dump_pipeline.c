@@ -319,7 +319,7 @@ bool dump_pipeline_read(struct dump_pipeline *d, int fd, const char *name, bool 
     struct dump_stream *stream = NULL;
     struct input_read input = {d, fd, name, found};
     struct err e = {0};
-    (void)pipeline_ready(d, fd);
+    (void)pipeline_await(d, fd);
     if (gz_input_open(&in, fd, name, &e) != ST_OK) {
         dump_pipeline_fail(d, name, &e);
         return true;

@@ -1,0 +1,249 @@
+/* Packs the texts of the dumps that are kept, and reads them again. Dumps of an app have most of
+ * their text in common, so they are packed against a shared text, which is made of some of them
+ * without personal data. Its number is a hash of it, so that it stands for the same text in each
+ * process, even if the text was deleted since and another one made. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/gz.h"
+#include "base/hash.h"
+#include "history/history_private.h"
+
+enum {
+    /* A text is shared from so many dumps on; fewer are not worth its bytes. */
+    DUMP_SHARED_ROWS = 64,
+    DUMP_SHARED_SIZE = 1 << 16,
+    DUMP_ZIP_LEVEL = 6
+};
+
+/* Most bytes of a dump after inflation. */
+static const uint64_t dump_text_max = 2 * HISTORY_DUMP_MAX;
+
+static uint32_t number_of_text(const struct strbuf *text) {
+    const uint32_t number = (uint32_t)hash_bytes(text->data, text->len);
+    return number + (number == 0);
+}
+
+/* Appends the shared text of a number. ST_NONE: the table lacks it. */
+static enum st read_dump_shared(struct history *h, uint32_t number, struct strbuf *text,
+                                struct err *e) {
+    if (h->version < HISTORY_DUMP_SHARED_FROM) {
+        return ST_NONE;
+    }
+    struct sql_statement *s = history_statement(h, HISTORY_DUMP_SHARED_GET, e);
+    if (!s) {
+        return ST_ERR;
+    }
+    sql_bind_number(s, 1, number);
+    enum st st = sql_next(s, e);
+    st = st == ST_OK ? history_unpack_shared(h, s, text, e) : st;
+    sql_reset(s);
+    return st == ST_OK && number_of_text(text) != number
+               ? err_set(e, ERR_FORMAT, "a shared text of the history is damaged")
+               : st;
+}
+
+/* Makes h->of_dumps.packer for the shared text of this number. ST_ERR: out of memory, or the table
+ * lacks the text, or it is damaged. */
+static enum st take_dump_shared(struct history *h, uint32_t number, struct err *e) {
+    if (h->of_dumps.packer && h->of_dumps.number == number) {
+        return ST_OK;
+    }
+    struct strbuf text = {0};
+    packer_free(h->of_dumps.packer);
+    h->of_dumps.packer = NULL;
+    enum st st = read_dump_shared(h, number, &text, e);
+    st = st == ST_NONE ? err_set(e, ERR_FORMAT, "the history lacks a shared text") : st;
+    st = st == ST_OK ? packer_new_short(&h->of_dumps.packer, number, text.data, text.len, e) : st;
+    h->of_dumps.number = number;
+    strbuf_release(&text);
+    return st;
+}
+
+/* ---- reading ---- */
+
+static enum st unpack_dump(struct history *h, const void *bytes, size_t len, struct err *e) {
+    const uint32_t number = packed_number(bytes, len);
+    if (!number) {
+        return err_set(e, ERR_FORMAT, "it names no shared text");
+    }
+    enum st st = take_dump_shared(h, number, e);
+    st = st == ST_OK ? packer_open(h->of_dumps.packer, NULL, 0, bytes, len, e) : st;
+    while (st == ST_OK && (st = packer_next(h->of_dumps.packer, &h->text, e)) == ST_OK) {
+        if (h->text.len > dump_text_max) {
+            st = err_set(e, ERR_LIMIT, "it is too large");
+        }
+    }
+    return st == ST_NONE ? ST_OK : ST_ERR;
+}
+
+enum st history_dump_text(struct history *h, const void *bytes, size_t len, struct err *e) {
+    struct err damage = {0};
+    strbuf_reset(&h->text);
+    enum st st = ST_ERR;
+    if (bytes && packed_is_one(bytes, len)) {
+        st = unpack_dump(h, bytes, len, &damage);
+    } else if (bytes && len) {
+        st = gz_inflate("a dump", bytes, len, dump_text_max, &h->text, &damage);
+    }
+    if (st == ST_OK) {
+        return ST_OK;
+    }
+    return damage.code == ERR_NOMEM
+               ? err_nomem(e)
+               : err_set(e, ERR_FORMAT, "the history is damaged: a dump cannot be read");
+}
+
+/* ---- packing ---- */
+
+/* Collects the texts of dumps of the table without personal data. A dump that is damaged is left
+ * out. */
+static enum st collect_texts(struct history *h, struct strbuf *out, struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(h->file, &s, "SELECT text FROM dump ORDER BY id", e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = ST_OK, more = ST_OK;
+    while (st == ST_OK && out->len < DUMP_SHARED_SIZE && (more = sql_next(s, e)) == ST_OK) {
+        struct err damage = {0};
+        size_t len;
+        const void *bytes = sql_bytes(s, 0, &len);
+        if (history_dump_text(h, bytes, len, &damage) == ST_OK) {
+            struct sink sink = sink_to_strbuf(out);
+            (void)!dump_write_impersonal(h->text.data, h->text.len, &sink);
+            st = sink_close(&sink, e);
+        } else if (damage.code == ERR_NOMEM) {
+            st = err_nomem(e);
+        }
+    }
+    sql_finish(s);
+    strbuf_truncate(out, out->len < DUMP_SHARED_SIZE ? out->len : DUMP_SHARED_SIZE);
+    return more == ST_ERR ? ST_ERR : st;
+}
+
+/* Adds a shared text to the table, and sets h->of_dumps.newest. */
+static enum st share_dumps(struct history *h, struct err *e) {
+    struct strbuf text = {0};
+    struct sql_statement *s = NULL;
+    enum st st = collect_texts(h, &text, e);
+    strbuf_reset(&h->zip);
+    st = st == ST_OK ? history_packer(h, e) : st;
+    st = st == ST_OK ? packer_pack(h->packer, 0, NULL, 0, text.data, text.len, &h->zip, e) : st;
+    const uint32_t number = st == ST_OK && text.len ? number_of_text(&text) : 0;
+    strbuf_release(&text);
+    if (!number) {
+        return st;
+    }
+    st = sql_prepare(h->file, &s, "INSERT INTO dump_shared(id, text) VALUES(?1, ?2)", e);
+    if (st == ST_OK) {
+        sql_bind_number(s, 1, number);
+        sql_bind_bytes(s, 2, h->zip.data, h->zip.len);
+        st = sql_step(s, e);
+        sql_finish(s);
+    }
+    h->of_dumps.newest = number;
+    return st;
+}
+
+enum st history_find_dump_shared(struct history *h, struct err *e) {
+    struct sql_statement *s;
+    h->of_dumps.newest = 0;
+    if (sql_prepare(h->file, &s, "SELECT id FROM dump_shared ORDER BY id LIMIT 1", e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = sql_next(s, e);
+    if (st == ST_OK) {
+        h->of_dumps.newest = (uint32_t)sql_number(s, 0);
+    }
+    sql_finish(s);
+    if (st == ST_NONE && h->kept.rows >= DUMP_SHARED_ROWS) {
+        st = share_dumps(h, e);
+    }
+    if (st != ST_ERR && h->of_dumps.newest) {
+        st = take_dump_shared(h, h->of_dumps.newest, e);
+    }
+    return st == ST_ERR ? ST_ERR : ST_OK;
+}
+
+static enum st zip_dump(struct history *h, const char *text, size_t len, struct err *e) {
+    strbuf_clear(&h->zip);
+    return gz_deflate_fast(text, len, DUMP_ZIP_LEVEL, &h->zip, e);
+}
+
+enum st history_pack_dump(struct history *h, const char *text, size_t len, struct err *e) {
+    if (!h->of_dumps.newest) {
+        return zip_dump(h, text, len, e);
+    }
+    strbuf_clear(&h->zip);
+    enum st st = take_dump_shared(h, h->of_dumps.newest, e);
+    return st == ST_OK ? packer_pack(h->of_dumps.packer, 0, NULL, 0, text, len, &h->zip, e) : st;
+}
+
+/* ---- upkeep ---- */
+
+/* Packs the first dump after the row *id alone, and sets *id to its row. ST_NONE: there is none. */
+static enum st unshare_next(struct history *h, int64_t *id, struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(h->file, &s,
+                    "SELECT id, text FROM dump WHERE id > ?1 AND substr(text, 1, 4) = x'502a4d18'"
+                    " ORDER BY id LIMIT 1",
+                    e) != ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_number(s, 1, *id);
+    enum st st = sql_next(s, e);
+    if (st == ST_OK) {
+        size_t len;
+        const void *bytes = sql_bytes(s, 1, &len);
+        *id = sql_number(s, 0);
+        st = history_dump_text(h, bytes, len, e);
+    }
+    sql_finish(s);
+    st = st == ST_OK ? zip_dump(h, h->text.data, h->text.len, e) : st;
+    st = st == ST_OK ? sql_prepare(h->file, &s, "UPDATE dump SET text = ?2 WHERE id = ?1", e) : st;
+    if (st != ST_OK) {
+        return st;
+    }
+    sql_bind_number(s, 1, *id);
+    sql_bind_bytes(s, 2, h->zip.data, h->zip.len);
+    st = sql_step(s, e);
+    sql_finish(s);
+    return st;
+}
+
+enum st history_unshare_dumps(struct history *h, struct err *e) {
+    int64_t id = INT64_MIN;
+    enum st st;
+    while ((st = unshare_next(h, &id, e)) == ST_OK) {
+    }
+    return st == ST_NONE
+               ? sql_run(h->file, "DELETE FROM dump_shared; DELETE FROM fact WHERE name = 'dumps'",
+                         e)
+               : ST_ERR;
+}
+
+enum st history_check_dump_shared(struct history *h, struct sink *out, bool *sound, struct err *e) {
+    struct sql_statement *s;
+    if (h->version < HISTORY_DUMP_SHARED_FROM) {
+        return ST_OK;
+    }
+    if (sql_prepare(h->file, &s, "SELECT id FROM dump_shared ORDER BY id", e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = ST_OK, more = ST_OK;
+    while (st != ST_ERR && (more = sql_next(s, e)) == ST_OK) {
+        struct err damage = {0};
+        const int64_t id = sql_number(s, 0);
+        st = id == (uint32_t)id ? take_dump_shared(h, (uint32_t)id, &damage)
+                                : err_set(&damage, ERR_FORMAT, "it has no number of a text");
+        if (st == ST_ERR && damage.code == ERR_NOMEM) {
+            err_nomem(e);
+        } else if (st == ST_ERR) {
+            sink_printf(out, "dump_shared %" PRId64 ": %s\n", id, damage.text);
+            *sound = false;
+            st = ST_OK;
+        }
+    }
+    sql_finish(s);
+    return st == ST_ERR || more == ST_ERR ? ST_ERR : ST_OK;
+}

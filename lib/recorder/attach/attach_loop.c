@@ -449,8 +449,11 @@ static bool attached_descriptor_is_open(void *ctx, uint32_t descriptor) {
 static bool watch_thread(struct attach_loop *l, pid_t tid, bool events, const char **what) {
     struct attach *a = l->attach;
     struct rec_thread thread = {0};
-    struct wait_places places = {a->loop_at ? is_place_allowed : NULL, attached_descriptor_is_open,
-                                 l};
+    struct wait_places places = {.allowed = a->loop_at ? is_place_allowed : NULL,
+                                 .is_open = attached_descriptor_is_open,
+                                 .ctx = l,
+                                 .pooled = tid != a->process.pid,
+                                 .late = a->began_ns == 0 && !a->started};
     if (!attach_watch_open(&l->watch, &a->unwinder, &a->others, events ? &a->tracing : NULL, tid,
                            a->config.threshold_ms * MS, &places, what)) {
         return false;

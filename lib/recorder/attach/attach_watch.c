@@ -128,6 +128,7 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
         wait.depth = caller.sp = 0; /* a coroutine's stack, which counts as deeper than any other */
     }
     wait.blocking = wait_call_blocks(call, args, read_wait_memory, &memory);
+    wait.endless = (condition || call->on == WAIT_ON_SIGNALS) && wait_call_is_endless(call, args);
     if (wait_object_read(call, args, read_wait_memory, &memory, &wait.object) &&
         wait.object.kind == FINDER_SET && finder_wants_file(&w->edges.finder, &wait.object)) {
         wait.object.file = remote_process_inode(w->thread.process, wait.object.lowest);

@@ -20,7 +20,7 @@
 
 enum {
     COPY_AT_ONCE = 64 * 1024, /* the most bytes that one call of stack_copy_mapped_async copies */
-    CHILDREN_TEXT = 16 * 1024 /* bytes read of one thread's list of children: some 2,000 ids */
+    CHILDREN_TEXT = 16 * 1024 /* bytes read at a time of a thread's list of children */
 };
 
 bool remote_process_open(struct remote_process *process, pid_t pid) {
@@ -189,19 +189,39 @@ static bool add_process_ids(const char *text, pid_t **ids, size_t *count) {
     return true;
 }
 
-size_t remote_children(const struct remote_process *process, pid_t **out) {
+/* Appends the ids in a file, each with a space behind it, to a list that grows. What is read at a
+ * time may end within an id, whose first digits are kept for the next part. False: out of memory.
+ */
+static bool read_process_ids(int fd, pid_t **ids, size_t *count) {
     char text[CHILDREN_TEXT];
+    size_t kept = 0;
+    for (ssize_t n; (n = read(fd, text + kept, sizeof text - 1 - kept)) > 0;) {
+        size_t size = kept + (size_t)n;
+        text[size] = '\0';
+        char *space = strrchr(text, ' ');
+        size_t whole = space ? (size_t)(space - text) + 1 : 0;
+        if (space) {
+            *space = '\0';
+        }
+        if (space && !add_process_ids(text, ids, count)) {
+            return false;
+        }
+        kept = size - whole;
+        memmove(text, text + whole, kept);
+    }
+    return true;
+}
+
+size_t remote_children(const struct remote_process *process, pid_t **out) {
     pid_t *threads = NULL;
     size_t thread_count = remote_threads(process, &threads), count = 0;
+    bool room = true;
     *out = NULL;
-    for (size_t i = 0; i < thread_count; i++) {
+    for (size_t i = 0; i < thread_count && room; i++) {
         int fd = remote_thread_file(process, threads[i], "children");
-        bool any = remote_text(fd, text, sizeof text) > 0;
         if (fd >= 0) {
+            room = read_process_ids(fd, out, &count);
             close(fd);
-        }
-        if (any && !add_process_ids(text, out, &count)) {
-            break;
         }
     }
     free(threads);

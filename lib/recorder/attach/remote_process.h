@@ -65,8 +65,7 @@ size_t remote_read_some(const struct remote_process *process, uint64_t address, 
 size_t remote_threads(const struct remote_process *process, pid_t **out);
 
 /* Lists the ids of the threads' child processes, zombies included, in *out, which the caller frees
- * (NULL if there are none). Returns their number. Only the first 16,383 bytes of each thread's list
- * in /proc are read; if memory runs out, ids are missing. */
+ * (NULL if there are none). Returns their number. If memory runs out, ids are missing. */
 size_t remote_children(const struct remote_process *process, pid_t **out);
 
 #endif

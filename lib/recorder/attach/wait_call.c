@@ -52,6 +52,11 @@ bool wait_call_blocks(const struct wait_call *call, const uint64_t args[6], wait
     return value == 0 || !read(arg, value, time, sizeof time) || time[0] != 0 || time[1] != 0;
 }
 
+bool wait_call_is_endless(const struct wait_call *call, const uint64_t args[6]) {
+    uint64_t value = args[call->timeout_arg];
+    return call->timeout == WAIT_TIMEOUT_MS ? (int32_t)(uint32_t)value < 0 : value == 0;
+}
+
 /* Does a call of futex(2) wait for a condition variable? A wait of FUTEX_WAIT for the value 2 does
  * not, as this is how glibc's mutexes wait. */
 static bool waits_for_condition(const uint64_t args[6]) {

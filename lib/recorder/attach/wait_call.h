@@ -44,6 +44,8 @@ typedef bool wait_read_fn(void *arg, uint64_t address, void *to, size_t size);
  * read counts as not 0. */
 bool wait_call_blocks(const struct wait_call *call, const uint64_t args[6], wait_read_fn *read,
                       void *arg);
+/* Has the call no timeout? */
+bool wait_call_is_endless(const struct wait_call *call, const uint64_t args[6]);
 /* Returns the filter of the tracepoint sys_enter_futex that passes only the calls for which
  * wait_call_is_other is false; NULL for any other call than futex(2), which gets no filter. */
 const char *wait_call_filter(const struct wait_call *call);

@@ -58,6 +58,8 @@ void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
     e->finder.repeats = sampled;
     e->finder.is_open = places->is_open;
     e->finder.open_ctx = places->ctx;
+    e->finder.pooled = places->pooled;
+    e->finder.late = places->late;
     doubt(e, at_ns);
 }
 

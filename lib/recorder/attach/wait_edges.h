@@ -53,6 +53,7 @@ struct wait_places {
     /* Is the descriptor open (loop_finder.is_open)? NULL: that is not known. */
     bool (*is_open)(void *ctx, uint32_t descriptor);
     void *ctx;
+    bool pooled, late; /* as in loop_finder */
 };
 
 /* Begins to watch at at_ns, with no loop known. threshold_ns: ns of the shortest stall. */

@@ -69,7 +69,8 @@ static bool is_doubtful(const struct loop_finder *f, const struct finder_run *ru
     if (loop == NULL || c == loop || c->refused) {
         return false;
     }
-    if (c->trusted && rivals_are_siblings(c, loop) && c->waited_ns > loop->waited_ns) {
+    if ((c->trusted && rivals_are_siblings(c, loop) && c->waited_ns > loop->waited_ns) ||
+        rival_is_pools(f, c, loop)) {
         return true;
     }
     if (c->place != loop->place) {

@@ -100,6 +100,12 @@ bool rival_is_handlers(const struct loop_finder *f, const struct finder_candidat
            (c->handlers || loop->waited_ns / RIVAL_LONGER_EACH >= c->waited_ns);
 }
 
+bool rival_is_pools(const struct loop_finder *f, const struct finder_candidate *c,
+                    const struct finder_candidate *loop) {
+    return f->pooled && c->endless && !c->refused && rival_is_weak(c) && !rival_is_weak(loop) &&
+           (c->first_ns < f->strong_ns || (f->late && c->waits >= FINDER_QUALIFIES));
+}
+
 bool rivals_wait_for_replies(const struct finder_candidate *loop,
                              const struct finder_candidate *c) {
     uint64_t each_ns = loop->waited_ns / (loop->all_waits + 1);

@@ -63,6 +63,13 @@ bool rival_is_contested(const struct loop_finder *f, const struct finder_candida
 bool rival_is_handlers(const struct loop_finder *f, const struct finder_candidate *c,
                        const struct finder_candidate *loop);
 
+/* May c's waits, on a condition variable or for signals, be those of a pool's thread for work, and
+ * `loop` be what it waits for at work? That is so if they have no timeout and began before the
+ * thread's first wait on descriptors. If waits were missed before, it is not known what began
+ * first, and c must have waited FINDER_QUALIFIES times. */
+bool rival_is_pools(const struct loop_finder *f, const struct finder_candidate *c,
+                    const struct finder_candidate *loop);
+
 /* Are the waits of `loop` short compared with the waits of c since the last wait of `loop`? */
 bool rivals_wait_for_replies(const struct finder_candidate *loop, const struct finder_candidate *c);
 

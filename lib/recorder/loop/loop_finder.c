@@ -271,6 +271,22 @@ static void judge_overlapping(struct loop_finder *f, struct finder_candidate *c,
     }
 }
 
+/* Judges a wait of c, on a condition variable or for signals, while the believed loop is one on
+ * descriptors. */
+static void judge_weak(struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns) {
+    const struct finder_candidate *loop = finder_loop(f);
+    if (has_succeeded(c, loop, now_ns)) {
+        believe(f, c, now_ns);
+    } else if (rival_is_pools(f, c, loop)) {
+        if (!f->doubt) {
+            begin_doubt(f, now_ns);
+            f->narrow_doubt = true;
+        } else if (f->narrow_doubt) {
+            f->doubt_streak = 0;
+        }
+    }
+}
+
 /* Judges a wait of a candidate other than the believed loop, while that is not in doubt. */
 static enum finder_verdict judge_elsewhere(struct loop_finder *f, struct finder_candidate *c,
                                            const struct finder_wait *wait, uint64_t now_ns) {
@@ -278,9 +294,7 @@ static enum finder_verdict judge_elsewhere(struct loop_finder *f, struct finder_
     count_streak(c, loop);
     c->handlers = rival_is_handlers(f, c, loop);
     if (rival_is_weak(c) && !rival_is_weak(loop)) {
-        if (has_succeeded(c, loop, now_ns)) {
-            believe(f, c, now_ns);
-        }
+        judge_weak(f, c, now_ns);
     } else if (rivals_overlap(c, loop)) {
         judge_overlapping(f, c, now_ns);
     } else if (rivals_are_peers(c, loop)) {
@@ -314,9 +328,7 @@ static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
     count_streak(c, loop);
     c->handlers = rival_is_handlers(f, c, loop);
     if (rival_is_weak(c) && !rival_is_weak(loop)) {
-        if (has_succeeded(c, loop, now_ns)) {
-            believe(f, c, now_ns);
-        }
+        judge_weak(f, c, now_ns);
     } else if (rivals_overlap(c, loop)) {
         judge_overlapping(f, c, now_ns);
     } else if (rivals_are_peers(c, loop)) {
@@ -415,7 +427,11 @@ enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait
     if (c->all_waits == 0) {
         c->first_ns = c->span_ns = now_ns;
     }
+    if (f->strong_ns == 0 && !rival_is_weak(c)) {
+        f->strong_ns = now_ns;
+    }
     finder_keep_object(c, &wait->object);
+    c->endless = wait->endless;
     finder_count_core(c, &wait->object);
     look_for_calm(c, now_ns);
     finder_count_wait(c, wait->depth);

@@ -36,6 +36,11 @@
  * on a condition variable, so that neither outlasts the other; the loop on descriptors is then
  * believed unless its waits are short.
  *
+ * A thread of a pool waits for work on a condition variable, and for descriptors while it works: it
+ * idles at both, and which of both is its loop depends on its work. If such a thread waits without
+ * a timeout on a condition variable on which it waited before it first waited on descriptors, it is
+ * not known whether it idles (rival_is_pools).
+ *
  * A set is narrower than the loop's if it shares descriptors with it, but lacks one that the loop
  * waits for always (finder_candidate.core) and that is still open. A handler waits so for its own
  * reply beside a wake-up pipe, and so does a loop that does not read from one of its clients for a
@@ -92,6 +97,7 @@ struct finder_wait {
                        where it is not known, that before the function's call of the wait; 0 = not
                        on the thread's own stack, which counts as deeper than all others */
     bool blocking;  /* the wait has no timeout of 0 */
+    bool endless;   /* the wait, for a condition variable or for signals, has no timeout */
     struct finder_object object;
 };
 
@@ -157,6 +163,7 @@ struct finder_candidate {
     uint64_t trusted_ns; /* time at which the candidate was believed for the first time */
     bool trusted;        /* the candidate was believed before */
     bool refused;        /* the candidate's place is not allowed for a loop */
+    bool endless;        /* the latest wait has no timeout (finder_wait) */
 };
 
 struct finder_run {
@@ -169,10 +176,13 @@ struct loop_finder {
     uint32_t count;
     struct finder_run runs[FINDER_RUNS]; /* runs since log_ns, by time */
     uint32_t run_count;
-    uint64_t log_ns;   /* time since which the log is complete; 0 = the thread's start */
-    bool repeats;      /* a long wait may be told as several, so their number says little */
-    uint64_t quiet_ns; /* waits with pauses shorter than this, in ns, are joined to one run */
-    uint32_t believed; /* index of the believed candidate, + 1; 0 = none */
+    uint64_t log_ns;    /* time since which the log is complete; 0 = the thread's start */
+    bool repeats;       /* a long wait may be told as several, so their number says little */
+    bool pooled;        /* the thread may be one of a pool, as it is not the process's first one */
+    bool late;          /* the thread may have waited before its waits were seen */
+    uint64_t strong_ns; /* time at which the first wait on descriptors began; 0 = there was none */
+    uint64_t quiet_ns;  /* waits with pauses shorter than this, in ns, are joined to one run */
+    uint32_t believed;  /* index of the believed candidate, + 1; 0 = none */
     uint64_t believed_ns;
     uint64_t resolved_ns;  /* time at which the loop's last wait ended or its last turn began, while
                               there was no doubt */

@@ -77,8 +77,11 @@ static void take_news(struct driver *d) {
 static enum finder_verdict wait_for(struct driver *d, uint64_t busy_ms, uint64_t place,
                                     uint64_t depth, struct finder_object object, uint64_t wait_ms) {
     d->now += busy_ms * MS;
-    const struct finder_wait wait = {
-        .place = place, .depth = depth, .blocking = wait_ms > 0, .object = object};
+    const struct finder_wait wait = {.place = place,
+                                     .depth = depth,
+                                     .blocking = wait_ms > 0,
+                                     .endless = object.kind == FINDER_CONDITION,
+                                     .object = object};
     d->verdict = finder_begin(&d->finder, &wait, d->now);
     take_news(d);
     d->now += wait_ms * MS;
@@ -679,6 +682,51 @@ static void other_loop_that_waited_longer_leaves_unknown_time_to_the_first(void 
     assert_true(unknown);
 }
 
+/* As a thread of a pool that waits for work on a condition variable, deeper than for descriptors
+ * while it works, and last for idle_ms. Returns the ms that are told as unknown. */
+static uint64_t pool_waits(struct driver *d, uint64_t idle_ms) {
+    uint64_t unknown_ns = 0;
+    d->finder.is_open = every_descriptor_is_open;
+    for (unsigned client = 0; client < 3; client++) {
+        wait_for(d, 1, REPLY, DEEP, condition(7), client == 0 ? 100 : 5);
+        waits(d, 8, LOOP, SHALLOW, set_of(3, 4, 0));
+    }
+    wait_for(d, 1, REPLY, DEEP, condition(7), idle_ms);
+    finder_finish(&d->finder, d->now);
+    take_news(d);
+    for (uint32_t i = 0; i < d->idle_count; i++) {
+        unknown_ns += d->idle[i].unknown ? d->idle[i].end_ns - d->idle[i].begin_ns : 0;
+    }
+    return unknown_ns / MS;
+}
+
+static void thread_of_a_pool_may_idle_at_a_condition(void **state) {
+    (void)state;
+    struct driver d = driver();
+    d.finder.pooled = true;
+    assert_int_equal(pool_waits(&d, 5000), 5001);
+    assert_int_equal(place_of(&d), LOOP);
+}
+
+static void main_thread_waits_for_its_worker_at_a_condition(void **state) {
+    (void)state;
+    struct driver d = driver();
+    assert_int_equal(pool_waits(&d, 5000), 0);
+    assert_int_equal(place_of(&d), LOOP);
+}
+
+static void thread_that_first_waits_for_descriptors_waits_for_its_worker(void **state) {
+    (void)state;
+    struct driver d = driver();
+    d.finder.pooled = true;
+    waits(&d, 4, LOOP, SHALLOW, set_of(3, 4, 0));
+    assert_int_equal(pool_waits(&d, 5000), 0);
+    d = driver();
+    d.finder.pooled = d.finder.late = true; /* its earlier waits were not seen */
+    waits(&d, 4, LOOP, SHALLOW, set_of(3, 4, 0));
+    assert_int_equal(pool_waits(&d, 5000), 5001);
+}
+
 static void earlier_waits_deeper_down_at_its_place_were_the_loops(void **state) {
     (void)state;
     struct driver d = driver();
@@ -977,6 +1025,9 @@ int main(void) {
         cmocka_unit_test(successor_that_was_none_is_taken_back),
         cmocka_unit_test(handler_that_waits_in_slices_beside_the_loop_is_part_of_the_turn),
         cmocka_unit_test(other_loop_that_waited_longer_leaves_unknown_time_to_the_first),
+        cmocka_unit_test(thread_of_a_pool_may_idle_at_a_condition),
+        cmocka_unit_test(main_thread_waits_for_its_worker_at_a_condition),
+        cmocka_unit_test(thread_that_first_waits_for_descriptors_waits_for_its_worker),
         cmocka_unit_test(earlier_waits_deeper_down_at_its_place_were_the_loops),
         cmocka_unit_test(condition_counts_only_without_descriptors),
         cmocka_unit_test(condition_replaces_descriptors_that_were_waited_for_once),

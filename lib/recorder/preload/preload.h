@@ -78,6 +78,8 @@ struct preload_process {
     uint64_t told_ns; /* time at which the counts were taken, on the recorder's clock */
     uint64_t exec_ns; /* time at which the program was replaced by another one, whose recorder has
                          not started; 0: it was not */
+    uint64_t start_ticks; /* result of rec_process_start, which tells the process from an earlier
+                             one that had its id; 0: not known */
     uint64_t wall_ms, watched_ms;
     uint64_t input_ms; /* ms of watched_ms in which the threads waited for input */
     uint64_t unwatched_ms[PRELOAD_UNWATCHED]; /* ms that were not watched, by enum rec_unwatched */

@@ -179,6 +179,7 @@ void preload_wait_begins(struct thread_watch *w, const struct preload_caller *ca
     bool own_stack = sp < w->stack_top && w->stack_top - sp <= w->stack_size;
     wait->place = (uint64_t)(uintptr_t)caller->place;
     wait->blocking = caller->blocks;
+    wait->endless = caller->endless;
     /* A coroutine's stack has no depth in the thread's stack; depth 0 counts as deeper than all
      * others. */
     wait->depth = own_stack ? preload_entry(w, caller) : 0;

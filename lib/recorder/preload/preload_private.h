@@ -218,6 +218,7 @@ struct preload_caller {
     const void *frame;      /* the called function's canonical frame address: sp before the call */
     uint64_t frame_pointer; /* the caller's */
     bool blocks;            /* the timeout is not 0 */
+    bool endless;           /* as in finder_wait */
 };
 
 /* Each of these functions reports that a wait of the calling thread begins; they differ in the

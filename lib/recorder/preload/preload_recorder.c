@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "monitor.h"
+#include "platform.h"
 #include "preload/preload_private.h"
 #include "stallrec.h"
 
@@ -41,14 +42,21 @@ static void copy_name(char to[PRELOAD_NAME], const char *program) {
     to[size] = '\0';
 }
 
+/* Is the entry one of this process, and not of a dead one that had its id? start_ticks: the start
+ * of this process; 0: not known, as a filter may kill the call that reads it, so that the id alone
+ * decides. */
+static bool is_own(const struct preload_process *p, uint64_t start_ticks) {
+    return p->pid == (uint32_t)getpid() &&
+           (start_ticks == 0 || p->start_ticks == 0 || p->start_ticks == start_ticks);
+}
+
 /* Returns the report's entry of this process that an earlier program has used; NULL: there is
  * none. */
-static struct preload_process *find_earlier(struct preload_report *report) {
-    uint32_t pid = (uint32_t)getpid();
+static struct preload_process *find_earlier(struct preload_report *report, uint64_t start_ticks) {
     uint32_t used = __atomic_load_n(&report->recorded, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < used && i < PRELOAD_PROCESSES; i++) {
         struct preload_process *p = &report->process[i];
-        if (p->pid == pid && !p->ended) {
+        if (!p->ended && is_own(p, start_ticks)) {
             return p;
         }
     }
@@ -58,14 +66,15 @@ static struct preload_process *find_earlier(struct preload_report *report) {
 /* Returns the report's entry of this process. A process without an entry takes the next free one;
  * if the report is full, it gets an entry that nobody reads. After an exec the new program uses the
  * entry of the program before. */
-static struct preload_process *find_process(void) {
+static struct preload_process *find_process(uint64_t start_ticks) {
     struct preload_report *report = state.config->report;
-    struct preload_process *earlier = find_earlier(report);
+    struct preload_process *earlier = find_earlier(report, start_ticks);
     if (earlier) {
         return earlier;
     }
     uint32_t i = __atomic_fetch_add(&report->recorded, 1, __ATOMIC_RELAXED);
     struct preload_process *p = i < PRELOAD_PROCESSES ? &report->process[i] : &state.nobody_reads;
+    p->start_ticks = start_ticks;
     p->pid = (uint32_t)getpid();
     return p;
 }
@@ -80,7 +89,8 @@ static uint64_t replaced_at(const struct preload_process *earlier) {
 }
 
 uint64_t preload_begin_ns(const struct preload_config *config) {
-    const struct preload_process *earlier = find_earlier(config->report);
+    const struct preload_process *earlier =
+        find_earlier(config->report, rec_process_start((uint32_t)getpid()));
     uint64_t start_ns = stallrec_process_start_ns(), replaced_ns = replaced_at(earlier);
     return replaced_ns > start_ns ? replaced_ns : start_ns;
 }
@@ -112,7 +122,7 @@ void preload_tell_aside(const struct preload_config *config, const char *program
                         const char *call) {
     state.config = config;
     bool has_own = state.process && state.process->pid == (uint32_t)getpid();
-    struct preload_process *p = has_own ? state.process : find_process();
+    struct preload_process *p = has_own ? state.process : find_process(0);
     copy_name(p->program, program);
     copy_name(p->killed, call);
 }
@@ -121,7 +131,7 @@ bool preload_is_aside(const struct preload_config *config) {
     const struct preload_report *report = config->report;
     uint32_t used = __atomic_load_n(&report->recorded, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < used && i < PRELOAD_PROCESSES; i++) {
-        if (report->process[i].pid == (uint32_t)getpid() && *report->process[i].killed) {
+        if (*report->process[i].killed && is_own(&report->process[i], 0)) {
             return true;
         }
     }
@@ -300,7 +310,7 @@ struct preload_process *preload_start_recorder(const struct preload_config *from
     state.config = from;
     struct stallrec_config config;
     configure(&config);
-    state.process = find_process();
+    state.process = find_process(rec_process_start((uint32_t)getpid()));
     copy_name(state.process->program, program);
     state.process->speaker = state.process->calling = 0;
     state.process->threads = state.process->loops = 0;

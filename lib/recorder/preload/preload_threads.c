@@ -231,6 +231,7 @@ static struct thread_watch *watch_new_thread(void) {
     w->stack_top = w->stack_size = 0;
     find_stack_bounds(w);
     bool main = gettid() == watch.pid;
+    w->finder.pooled = !main;
     w->begin_ns = main ? preload_begin_ns(watch.config) : stallrec_clock_ns();
     pthread_once(&watch.once, make_end_key);
     if (!watch.have_key || pthread_setspecific(watch.key, w) != 0) {

@@ -21,9 +21,11 @@
 
 /* Makes a struct preload_caller of the call of the function in which this macro is used, and in
  * which frame_pointer is the result of waits_begin. */
-#define CALLER(blocks)                                                                             \
+#define CALLER(blocks) ENDLESS_CALLER(blocks, false)
+/* The same of a wait for a condition variable or for signals. */
+#define ENDLESS_CALLER(blocks, endless)                                                            \
     (&(struct preload_caller){__builtin_return_address(0), __builtin_dwarf_cfa(), frame_pointer,   \
-                              (blocks)})
+                              (blocks), (endless)})
 
 /* The real functions. Any thread may be the first to look them up, so they are atomic, and poll is
  * stored last, so that a thread that finds it also finds the others. */
@@ -200,7 +202,7 @@ INTERPOSED int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *
 
 INTERPOSED int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
     const uint64_t frame_pointer = waits_begin();
-    if (!preload_begin_condition(CALLER(true), cond)) {
+    if (!preload_begin_condition(ENDLESS_CALLER(true, true), cond)) {
         return real.cond_wait(cond, mutex);
     }
     int result = real.cond_wait(cond, mutex);
@@ -234,7 +236,7 @@ INTERPOSED int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mut
 
 INTERPOSED int sigwait(const sigset_t *set, int *signal) {
     const uint64_t frame_pointer = waits_begin();
-    if (!preload_begin_signals(CALLER(true))) {
+    if (!preload_begin_signals(ENDLESS_CALLER(true, true))) {
         return real.sigwait(set, signal);
     }
     int result = real.sigwait(set, signal);
@@ -244,7 +246,7 @@ INTERPOSED int sigwait(const sigset_t *set, int *signal) {
 
 INTERPOSED int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
     const uint64_t frame_pointer = waits_begin();
-    if (!preload_begin_signals(CALLER(true))) {
+    if (!preload_begin_signals(ENDLESS_CALLER(true, true))) {
         return real.sigwaitinfo(set, info);
     }
     int result = real.sigwaitinfo(set, info);
@@ -254,7 +256,7 @@ INTERPOSED int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
 
 INTERPOSED int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout) {
     const uint64_t frame_pointer = waits_begin();
-    if (!preload_begin_signals(CALLER(waits(timeout)))) {
+    if (!preload_begin_signals(ENDLESS_CALLER(waits(timeout), !timeout))) {
         return real.sigtimedwait(set, info, timeout);
     }
     int result = real.sigtimedwait(set, info, timeout);

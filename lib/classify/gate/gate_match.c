@@ -1,5 +1,6 @@
 /* Finds the buckets of two runs that are the same stall: those with equal keys, those that share
- * an earlier id, and those whose keys differ by one function of the app. */
+ * an earlier id, those whose keys differ by one function of the app, and those whose functions have
+ * no names in another build of the app. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -301,6 +302,88 @@ static bool match_helpers(const struct matching *x) {
     return ok;
 }
 
+/* ---- keys with nameless functions of another build ---- */
+
+static bool is_nameless(const struct bucket_frame *f) {
+    return f->in_app && !f->resolved;
+}
+
+/* Are the frames of both keys equal, but for nameless ones, which lie in other builds of one image?
+ * There must be frames of both kinds. */
+static bool is_other_build(const struct matching *x, const struct bucket *b,
+                           const struct bucket *other) {
+    size_t equal = 0;
+    (void)x;
+    for (size_t i = 0; i < b->frame_count && b->frame_count == other->frame_count; i++) {
+        const struct bucket_frame *one = b->frames[i], *two = other->frames[i];
+        if (same_frame(one, two) && one->resolved) {
+            equal++;
+        } else if (!is_nameless(one) || !is_nameless(two) || strcmp(one->image, two->image) == 0 ||
+                   strcmp(one->image_name, two->image_name) != 0) {
+            return false;
+        }
+    }
+    return equal > 0 && equal < b->frame_count && b->frame_count == other->frame_count;
+}
+
+/* Returns a hash of the frames in which a nameless frame is its image's name; 0: there is none. */
+static uint64_t hash_of_any_build(const struct bucket *b) {
+    uint64_t hash = 0;
+    bool nameless = false;
+    for (size_t i = 0; i < b->frame_count; i++) {
+        const struct bucket_frame *f = b->frames[i];
+        bool unknown = is_nameless(f);
+        const char *image = unknown ? f->image_name : f->image;
+        const char *function = unknown ? "+" : f->function;
+        nameless = nameless || unknown;
+        hash = hash_u64(hash ^ hash_bytes(image, strlen(image)));
+        hash = hash_u64(hash ^ hash_bytes(function, strlen(function)));
+    }
+    return nameless ? hash | 1 : 0;
+}
+
+static const struct bucket *find_other_build(const struct matching *x,
+                                             const struct alias_index *others, size_t run,
+                                             const struct bucket *b) {
+    const struct bucket *found = NULL;
+    bool several = false;
+    uint64_t hash = is_alone(x, run, b) ? hash_of_any_build(b) : 0;
+    if (hash) {
+        note_candidates(x, others, hash, matching_set(x, !run), b, is_other_build, &found,
+                        &several);
+    }
+    return several ? NULL : found;
+}
+
+/* Matches the level-2 buckets of the two runs whose nameless functions are of other builds, where
+ * each is the other's only candidate. A match takes only its two buckets, which are no other's
+ * candidates. False: out of memory. */
+static bool match_builds(const struct matching *x) {
+    struct alias_index of[RATES_RUNS] = {0};
+    bool ok = true;
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        const struct bucket_set *set = matching_set(x, run);
+        for (size_t i = 0; ok && i < set->buckets.len; i++) {
+            const struct bucket *b = set->buckets.data[i];
+            uint64_t hash = is_alone(x, run, b) ? hash_of_any_build(b) : 0;
+            ok = !hash || number_bucket(&of[run], hash, b);
+        }
+        alias_index_sort(&of[run]);
+    }
+    const struct bucket_set *now = matching_set(x, RATES_NOW);
+    for (size_t i = 0; ok && i < now->buckets.len; i++) {
+        const struct bucket *b = now->buckets.data[i];
+        const struct bucket *other = find_other_build(x, &of[RATES_BASE], RATES_NOW, b);
+        if (other && find_other_build(x, &of[RATES_NOW], RATES_BASE, other) == b) {
+            x->m->other[RATES_NOW][x->level][b->index] = other->index;
+            x->m->other[RATES_BASE][x->level][other->index] = b->index;
+        }
+    }
+    alias_index_release(&of[RATES_BASE]);
+    alias_index_release(&of[RATES_NOW]);
+    return ok;
+}
+
 /* Returns the level-1 bucket of the other run that contains the matches of all level-2 buckets of
  * b; NO_INDEX: there is no such bucket, or the matches are in several. */
 static uint32_t parent_by_children(const struct gate_match *m,
@@ -369,7 +452,8 @@ bool gate_match_buckets(struct gate_match *m, const struct triage *const run[RAT
     for (size_t level = KEY_LEVELS; level-- > 0;) {
         const struct matching x = {m, run, level, full ? full : most_functions(run, level)};
         match_equal(&x);
-        if (!match_nameless(&x) || !match_ids(&x) || (level == 1 && !match_helpers(&x))) {
+        if (!match_nameless(&x) || !match_ids(&x) ||
+            (level == 1 && (!match_helpers(&x) || !match_builds(&x)))) {
             return false;
         }
         if (level == 0) {

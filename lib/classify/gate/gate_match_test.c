@@ -228,6 +228,46 @@ static void an_id_in_common_pairs(void **state) {
     end(&p);
 }
 
+/* Gives the bucket's innermost function no name, in an image of this id. */
+static void take_name(struct pair *p, size_t run, struct bucket *b, const char *id,
+                      const char *offset) {
+    const struct bucket_frame frame = {.image = intern(p->run[run], id),
+                                       .image_name = intern(p->run[run], "libShop.so"),
+                                       .function = intern(p->run[run], offset),
+                                       .in_app = true};
+    b->frames[0] = triage_frame(p->run[run], &frame);
+    assert_non_null(b->frames[0]);
+}
+
+/* Are two stacks compared whose innermost function has no name, in the build `id` of the later run?
+ * rival: the later run has another such stack, which the same function called. */
+static bool nameless_pair(const char *base_frames, const char *now_frames, const char *id,
+                          bool rival) {
+    struct pair p = start();
+    struct bucket *base = put(&p, RATES_BASE, base_frames);
+    struct bucket *now = put(&p, RATES_NOW, now_frames);
+    take_name(&p, RATES_BASE, base, "1a", "+0x10");
+    take_name(&p, RATES_NOW, now, id, "+0x20");
+    if (rival) {
+        take_name(&p, RATES_NOW, put(&p, RATES_NOW, "z pause"), id, "+0x30");
+    }
+    match(&p);
+    bool is = paired(&p, 1, base, now);
+    assert_true(paired(&p, 0, base, now) == is);
+    end(&p);
+    return is;
+}
+
+static void nameless_functions_of_another_build_pair(void **state) {
+    (void)state;
+    assert_true(nameless_pair("x pause", "y pause", "2b", false));
+    assert_false(nameless_pair("x pause", "y pause", "1a", false)); /* one build, two functions */
+    assert_false(nameless_pair("x pause", "y resume", "2b", false));
+    assert_false(nameless_pair("x pause", "y pause main", "2b", false));
+    assert_false(nameless_pair("x", "y", "2b", false)); /* nothing has a name */
+    assert_false(nameless_pair("x pause", "y pause", "2b", true));
+}
+
 static void an_id_of_several_pairs_none_of_them(void **state) {
     (void)state;
     struct pair p = start();
@@ -485,6 +525,7 @@ int main(void) {
         cmocka_unit_test(a_function_is_looked_through_only_without_a_choice),
         cmocka_unit_test(level_1_follows_only_if_all_of_its_level_2_does),
         cmocka_unit_test(an_id_in_common_pairs),
+        cmocka_unit_test(nameless_functions_of_another_build_pair),
         cmocka_unit_test(an_id_of_several_pairs_none_of_them),
         cmocka_unit_test(what_only_a_new_platform_has_is_not_the_releases),
         cmocka_unit_test(what_a_known_platform_has_too_is_new),

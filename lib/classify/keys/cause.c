@@ -239,6 +239,15 @@ static void judge_unknown_wait(const struct judge *j, struct stall_key *out) {
     }
 }
 
+/* May the thread, which waits in its own code, wait for a page? Linux lets no signal interrupt such
+ * a wait, so that another state shows that it waits for something else. */
+static bool may_page(const struct judge *j) {
+    const struct judged_frame *innermost = j->chosen->count ? judged_at(j->k, j->chosen, 0) : NULL;
+    bool linux_says = innermost && innermost->info->os == OS_LINUX && it_waits(j);
+    return (!linux_says || judged_is(j->thread->state, "blocked")) &&
+           scan_is_in_own_code(j->k, j->chosen);
+}
+
 static void judge_processor(const struct judge *j, struct stall_key *out) {
     int64_t cpu = j->k->cpu_permille, process = j->d->stall.cpu_permille;
     bool shared = cpu < 0 && process > ONE_PROCESSOR;
@@ -250,7 +259,7 @@ static void judge_processor(const struct judge *j, struct stall_key *out) {
     bool sampled = j->k->samples.len > 0;
     bool mostly = ran_mostly(j), waits = it_waits(j) && !mostly;
     bool off = waits || (sampled && cpu >= 0 && cpu < CPU_WAITS && !it_runs(j));
-    if (off && !shared && cpu < CPU_COMPUTES && scan_is_in_own_code(j->k, j->chosen)) {
+    if (off && !shared && cpu < CPU_COMPUTES && may_page(j)) {
         out->cause = CAUSE_DISK;
         out->confidence = waits ? 650 : 500;
         strbuf_addstr(j->why, "stands still");

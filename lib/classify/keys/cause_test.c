@@ -281,6 +281,29 @@ static void who_stands_still_in_its_own_code_reads_memory_in(void **state) {
     teardown(&b);
 }
 
+static void the_call_that_waits_tells_not_who_asked(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b);
+    assert_int_equal(rules_add_builtin(b.rules, NULL), ST_OK);
+    SAMPLE(&b, 4, "!__fstatat64", "load", "main");
+    expect(&b, CAUSE_DISK, 850, "works on a file or folder (__fstatat64)");
+    teardown(&b);
+    setup(&b);
+    assert_int_equal(rules_add_builtin(b.rules, NULL), ST_OK);
+    SAMPLE(&b, 4, "!java.lang.Thread.nativeCreate", "!java.lang.Thread.start",
+           "!android.net.ConnectivityManager.registerNetworkCallback", "load", "main");
+    expect(&b, CAUSE_LOCK, 850,
+           "waits for the runtime to start a thread (java.lang.Thread.nativeCreate)");
+    teardown(&b);
+    setup(&b);
+    assert_int_equal(rules_add_builtin(b.rules, NULL), ST_OK);
+    SAMPLE(&b, 4, "runtime.futex.abi0", "runtime.notesleep", "main.load", "main.main");
+    b.f.d.stall.cpu_permille = 4;
+    expect(&b, CAUSE_LOCK, 750, "waits for another thread (runtime.futex.abi0)");
+    teardown(&b);
+}
+
 /* Reads a wait in a library of system calls that has no names. */
 static void an_unknown_wait_that_no_signal_interrupts_is_for_a_disk(void **state) {
     (void)state;
@@ -315,8 +338,11 @@ static void what_other_threads_computed_is_not_why_main_stalled(void **state) {
     main->cpu_ms = 100;
     expect(&b, CAUSE_STARVED, 700, "on a processor for 10% of the stall in sort; noticed as cpu");
     main->state = "waiting";
+    b.f.d.device.os = "macOS 15.3";
     expect(&b, CAUSE_DISK, 650,
            "stands still in sort, in no system call, as where memory is paged in");
+    b.f.d.device.os = "Debian GNU/Linux 12 (bookworm)";
+    expect(&b, CAUSE_UNKNOWN, 0, "waits in sort, no frame tells for what; noticed as cpu");
     teardown(&b);
 }
 
@@ -505,6 +531,7 @@ int main(void) {
         cmocka_unit_test(the_time_of_the_thread_counts_where_it_is_known),
         cmocka_unit_test(the_kind_of_a_stall_tells_where_nothing_else_does),
         cmocka_unit_test(who_stands_still_in_its_own_code_reads_memory_in),
+        cmocka_unit_test(the_call_that_waits_tells_not_who_asked),
         cmocka_unit_test(an_unknown_wait_that_no_signal_interrupts_is_for_a_disk),
         cmocka_unit_test(a_wait_is_for_what_the_framework_that_waits_asks_for),
         cmocka_unit_test(what_other_threads_computed_is_not_why_main_stalled),

@@ -114,7 +114,7 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
         boolean open = buffer[end - 1] != '\n';
         byte[] text = Arrays.copyOfRange(buffer, at, end + (open ? 1 : 0));
         text[text.length - 1] = '\n';
-        Block block = new Block(text, Bytes.ends(text), source, passed + 1, "");
+        Block block = new Block(text, source, passed + 1, "");
         passed += block.lines();
         at = end;
         return block;

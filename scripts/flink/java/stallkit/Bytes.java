@@ -13,14 +13,21 @@ final class Bytes {
 
     /** The place of the first such byte (ASCII) from `from` to before `end`; -1: there is none. */
     static int find(byte[] text, int from, int end, char wanted) {
+        long all = ONES * wanted;
         int i = from;
+        while (i + 32 <= end && (zeros(text, i, all) | zeros(text, i + 8, all) | zeros(text, i + 16, all) | zeros(text, i + 24, all)) == 0) i += 32;
         for (; i + 8 <= end; i += 8) {
-            long differs = (long) EIGHT.get(text, i) ^ ONES * wanted;
-            long zero = differs - ONES & ~differs & ONES << 7; // the lowest bit that is set is of the first byte that is 0
-            if (zero != 0) return i + (Long.numberOfTrailingZeros(zero) >> 3);
+            long zeros = zeros(text, i, all);
+            if (zeros != 0) return i + (Long.numberOfTrailingZeros(zeros) >> 3);
         }
         for (; i < end; i++) if (text[i] == wanted) return i;
         return -1;
+    }
+
+    /** Of the eight bytes there: the lowest bit that is set is of the first one that is as those of `all`. */
+    private static long zeros(byte[] text, int at, long all) {
+        long differs = (long) EIGHT.get(text, at) ^ all;
+        return differs - ONES & ~differs & ONES << 7;
     }
 
     /** Behind each line. */

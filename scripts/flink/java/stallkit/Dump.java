@@ -13,12 +13,16 @@ import org.apache.flink.api.java.typeutils.TupleTypeInfo;
 public final class Dump extends Tuple2<byte[], Integer> {
     static final TypeInformation<Dump> TYPE = new TupleTypeInfo<>(Dump.class, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO, Types.INT);
     static final String NO_HOUR = "unknown";
-    private static final int LENGTH = Field.values().length - 1;
+    static final int LENGTH = Field.values().length - 1;
 
     /** What a head has, in its order, each with a tab behind it; IMAGE is the first one of the app whose symbols are missing, and its id. */
     enum Field { KIND, ID, HOUR, VERSION, OS, IMAGE, BUCKET, CAUSE, TITLE, STALLED_MS, SPAN_MS, LENGTH }
 
     public Dump() { }
+
+    Dump(byte[] answer, int text) { super(answer, text); }
+
+    boolean isRefusal() { return f0[0] == 'r'; }
 
     String get(Field field) {
         int from = begin(field);
@@ -50,8 +54,7 @@ public final class Dump extends Tuple2<byte[], Integer> {
 
     /** Its head, before this text in place of its own. */
     Dump with(byte[] text, int from, int to) {
-        Dump dump = new Dump();
-        dump.setFields(Arrays.copyOf(f0, f1 + to - from), f1);
+        Dump dump = new Dump(Arrays.copyOf(f0, f1 + to - from), f1);
         System.arraycopy(text, from, dump.f0, f1, to - from);
         return dump;
     }
@@ -71,24 +74,4 @@ public final class Dump extends Tuple2<byte[], Integer> {
     }
 
     byte[] text() { return Arrays.copyOfRange(f0, f1, f0.length); }
-
-    /** Adds the dumps of an answer to `dumps`; returns why the line, or a part of it, gave none ("": nothing was refused). */
-    static String ofAnswer(byte[] answer, List<Dump> dumps) {
-        StringJoiner refused = new StringJoiner("; ");
-        for (int at = 0; at < answer.length;) {
-            int text = at, length = at;
-            for (int i = 0; i <= LENGTH; i++) {
-                length = text;
-                text = Bytes.find(answer, text, answer.length, '\t') + 1;
-                if (text == 0) return "the filters' answer is damaged";
-            }
-            int end = text + Integer.parseInt(new String(answer, length, text - 1 - length, UTF_8));
-            Dump dump = new Dump();
-            dump.setFields(at == 0 && end == answer.length ? answer : Arrays.copyOfRange(answer, at, end), text - at);
-            if (dump.f0[0] == 'r') refused.add(dump.get(Field.TITLE));
-            else dumps.add(dump);
-            at = end + 1;
-        }
-        return refused.toString();
-    }
 }

@@ -1,6 +1,7 @@
 package stallkit;
 
 import java.io.*;
+import java.nio.charset.StandardCharsets;
 import java.util.*;
 import java.util.concurrent.*;
 import org.apache.flink.metrics.*;
@@ -10,7 +11,8 @@ import org.apache.flink.util.concurrent.ExecutorThreadFactory;
  *  own writes, and one kills the processes when an answer takes too long. */
 final class FilterChild implements AutoCloseable {
     private static final int BUFFER = 1 << 16;
-    private static final byte[] ASK = {'[', ']', '\n'}, NONE = {}; // a line without a dump asks for the partials
+    private static final long MOST_COUNTED = 512 << 20; // bytes of lines that are sent again when the processes die
+    private static final byte[] ASK = {'[', ']', '\n'}; // a line without a dump asks for the partials
 
     private final List<List<String>> commands;
     private final long timeoutMillis;
@@ -21,11 +23,11 @@ final class FilterChild implements AutoCloseable {
     private volatile long waitsSince; // in ns; 0: nothing is awaited
     private volatile boolean closed, killedForSilence;
     private byte[] text;   // the lines that were sent last
-    private int[] ends;    // of each of them
+    private int count;     // of them
     private int answered;  // how many of them
     private boolean alone; // lines are sent again, one by one
     private final Counted counted; // null: the processes count nothing
-    String reason = "";    // why the last line without an answer had none
+    private String reason = ""; // why the last line without an answer had none
     private InputStream out;
     private byte[] buffer = new byte[BUFFER];
     private int at, filled;
@@ -82,27 +84,22 @@ final class FilterChild implements AutoCloseable {
         if (counted != null) counted.add(lines, length, count);
     }
 
-    /** The bytes that are counted and not given yet. */
-    long countedBytes() { return counted == null ? 0 : counted.bytes(); }
+    /** Should the partials be given before more is counted? */
+    boolean hasCountedMuch() { return counted != null && counted.bytes() > MOST_COUNTED; }
 
-    /** The answer with the partials of all lines answered since the last ones, when all that were sent have an answer. */
-    byte[] partials() throws IOException, InterruptedException {
-        if (countedBytes() == 0) return NONE;
-        byte[] answer = null;
-        for (int attempt = 0; attempt < 2 && answer == null; attempt++) {
-            write(ASK);
-            answer = read();
-            if (answer == null) restart();
-        }
-        if (answer == null) throw new IOException("the filters gave no partials, twice");
+    /** The partials of all lines answered since the last ones, when all that were sent have an answer. */
+    List<Dump> partials() throws IOException, InterruptedException {
+        if (counted == null || counted.bytes() == 0) return List.of();
+        List<Dump> partials = ask(ASK);
+        if (partials == null) throw new IOException("the filters gave no partials, twice");
         counted.clear();
-        return answer;
+        return partials;
     }
 
-    /** Sends whole lines, which end there, when all that were sent before have an answer; does not wait until they are read. */
-    void send(byte[] lines, int[] ends) throws IOException {
+    /** Sends whole lines when all that were sent before have an answer; does not wait until they are read. */
+    void send(byte[] lines, int count) throws IOException {
         text = lines;
-        this.ends = ends;
+        this.count = count;
         answered = 0;
         alone = false;
         write(text);
@@ -121,38 +118,85 @@ final class FilterChild implements AutoCloseable {
         });
     }
 
-    /** The answer to the next line, without its end of line; null: there was none twice, see `reason`. If filters die or are silent, the lines that
-     *  have no answer are sent again, one by one. */
-    byte[] answer() throws IOException, InterruptedException {
-        int from = answered == 0 ? 0 : ends[answered - 1], to = ends[answered++];
-        byte[] answer = alone ? null : read();
-        if (answer != null && answered == ends.length) keep(text, text.length, answered);
-        if (answer != null) return answer;
+    /** Adds the dumps of the answer to the next line to `dumps`; returns why it, or a part of it, gave none ("": nothing was refused). */
+    String answer(List<Dump> dumps) throws IOException, InterruptedException {
+        List<Dump> answer = answer();
+        if (answer == null) return reason;
+        StringJoiner refused = new StringJoiner("; ");
+        for (Dump dump : answer)
+            if (dump.isRefusal()) refused.add(dump.get(Dump.Field.TITLE));
+            else dumps.add(dump);
+        return refused.toString();
+    }
+
+    /** The answer to the next line; null: there was none twice, see `reason`. If filters die or are silent, the lines that have no answer are sent
+     *  again, one by one. */
+    private List<Dump> answer() throws IOException, InterruptedException {
+        List<Dump> answer = alone ? null : read();
+        int index = answered++;
+        if (answer != null) {
+            if (answered == count) keep(text, text.length, count);
+            return answer;
+        }
+        int[] ends = Bytes.ends(text);
+        int begin = index == 0 ? 0 : ends[index - 1];
         if (!alone) {
-            keep(text, from, answered - 1);
+            keep(text, begin, index);
             restart();
         }
         alone = true;
-        byte[] line = Arrays.copyOfRange(text, from, to);
+        byte[] line = Arrays.copyOfRange(text, begin, ends[index]);
+        answer = ask(line);
+        if (answer != null) keep(line, line.length, 1);
+        return answer;
+    }
+
+    /** The answer to this line, which is sent up to two times; null: there was none. */
+    private List<Dump> ask(byte[] line) throws IOException, InterruptedException {
+        List<Dump> answer = null;
         for (int attempt = 0; attempt < 2 && answer == null; attempt++) {
             write(line);
             answer = read();
             if (answer == null) restart();
         }
-        if (answer != null) keep(line, line.length, 1);
         return answer;
     }
 
-    /** What the processes answer next; null: they have ended without it. */
-    private byte[] read() {
-        int end, searched = at;
-        while ((end = Bytes.find(buffer, searched, filled, '\n')) < 0) {
-            searched = filled - at;
-            if (!fill()) return null;
+    /** What the processes answer next, a line of heads and of dumps, whose lengths the heads have; null: they have ended without it. */
+    private List<Dump> read() throws IOException {
+        List<Dump> dumps = new ArrayList<>(1);
+        while (has(1) && buffer[at] != '\n') {
+            int text = 0, length = 0; // where JSON and its length begin, behind `at`
+            for (int field = 0; field <= Dump.LENGTH; field++) {
+                length = text;
+                text = tab(text) + 1;
+                if (text == 0) return null;
+            }
+            int end = text + Integer.parseInt(new String(buffer, at + length, text - 1 - length, StandardCharsets.UTF_8));
+            if (!has(end + 1)) return null;
+            dumps.add(new Dump(Arrays.copyOfRange(buffer, at, at + end), text));
+            at += buffer[at + end] == '\t' ? end + 1 : end;
         }
-        byte[] answer = Arrays.copyOfRange(buffer, at, end);
-        at = end + 1;
-        return answer;
+        if (at == filled) return null;
+        at++;
+        return dumps;
+    }
+
+    /** Are so many bytes there, behind `at`? If they are not, the processes have ended. */
+    private boolean has(int bytes) {
+        while (filled - at < bytes)
+            if (!fill()) return false;
+        return true;
+    }
+
+    /** The next tab, from there on, behind `at`; -1: the processes have ended before it. */
+    private int tab(int from) {
+        int found, searched = from;
+        while ((found = Bytes.find(buffer, at + searched, filled, '\t')) < 0) {
+            searched = filled - at;
+            if (!fill()) return -1;
+        }
+        return found - at;
     }
 
     private boolean fill() {
@@ -172,10 +216,11 @@ final class FilterChild implements AutoCloseable {
     }
 
     /** Ends the processes; an answer that is awaited by another thread comes as null. */
-    @Override public void close() {
+    @Override public void close() throws IOException {
         closed = true;
         kill();
         writer.shutdownNow();
         watchdog.shutdownNow();
+        if (counted != null) counted.close();
     }
 }

@@ -1,18 +1,19 @@
 package stallkit;
 
-import java.io.Serializable;
+import java.io.*;
 import java.nio.file.Path;
 import java.util.*;
 import java.util.stream.Stream;
 import org.apache.flink.metrics.MetricGroup;
+import org.apache.flink.streaming.runtime.tasks.StreamTask;
 import org.apache.flink.util.ParameterTool;
 
 /** The command lines of the filters. */
 final class Filters implements Serializable {
-    private final ArrayList<List<String>> pipeline = new ArrayList<>(), counting = new ArrayList<>();
-    final List<String> partial;
+    private final ArrayList<List<String>> pipeline = new ArrayList<>(), counting = new ArrayList<>(), countingAll = new ArrayList<>();
     final boolean counts;      // the dumps, into partials
     final boolean annotated;   // dumps are wanted with names, so answers have them
+    final boolean zstd;        // these are packed with zstd
     final boolean heads;       // the head of each dump is wanted
     final boolean holds;       // dumps without symbols are held, and not counted before
     private final long timeoutMillis;
@@ -23,7 +24,10 @@ final class Filters implements Serializable {
         List<String> symbols = new ArrayList<>(), classify = new ArrayList<>(List.of(bin + "stallclassify", "-j", "1"));
         for (String path : options.get("symbols", "").split(",")) if (!path.isEmpty()) symbols.addAll(List.of("-d", absolute(path)));
         if (options.has("rules")) classify.addAll(List.of("--rules", absolute(options.get("rules"))));
-        annotated = options.getBoolean("annotated", true);
+        String packing = options.get("annotated", "gzip");
+        if (!List.of("gzip", "zstd", "false").contains(packing)) throw new IllegalArgumentException("--annotated " + packing + ": is gzip, zstd or false");
+        annotated = !packing.equals("false");
+        zstd = packing.equals("zstd");
         heads = annotated || options.has("rows");
         holds = options.getLong("hold", 0) > 0;
         counts = !partials.equals("none");
@@ -32,11 +36,12 @@ final class Filters implements Serializable {
             pipeline.add(sym);
             counting.add(sym);
         } else classify.addAll(symbols); // where nobody wants dumps with names, none are written: stallclassify finds them for itself
-        partial = joined(Stream.of(classify, List.of("--partial", "-")));
         classify.addAll(List.of("--answer-each", "--heads"));
         pipeline.add(joined(Stream.of(classify, List.of("--annotate", "-"))));
+        List<String> partial = List.of("--partial", "--periods", partials.equals("day") ? "day" : "hour");
+        countingAll.add(joined(Stream.of(classify, partial, List.of("-"))));
         if (annotated || !counts) classify.add("--annotate");
-        if (counts) classify.addAll(List.of("--partial", "--periods", partials.equals("day") ? "day" : "hour"));
+        if (counts) classify.addAll(partial);
         if (counts && holds) classify.add("--skip-missing");
         counting.add(joined(Stream.of(classify, List.of("-"))));
         timeoutMillis = options.getLong("timeout", 60) * 1000;
@@ -50,6 +55,16 @@ final class Filters implements Serializable {
     /** Those that answer lines with dumps. */
     FilterChild start(MetricGroup metrics) { return new FilterChild(pipeline, null, timeoutMillis, metrics); }
 
-    /** Those that answer lines as the outputs need it, and count their dumps. */
-    FilterChild startCounting(MetricGroup metrics, Counted counted) { return new FilterChild(counting, counts ? counted : null, timeoutMillis, metrics); }
+    /** Those that answer lines as the outputs need it, and count their dumps; for this task, with which they end. */
+    FilterChild startCounting(MetricGroup metrics, StreamTask<?, ?> task) throws IOException { return start(counting, metrics, task); }
+
+    /** Those that answer heads, and count all dumps, without symbols or with them. */
+    FilterChild startCountingAll(MetricGroup metrics, StreamTask<?, ?> task) throws IOException { return start(countingAll, metrics, task); }
+
+    private FilterChild start(ArrayList<List<String>> commands, MetricGroup metrics, StreamTask<?, ?> task) throws IOException {
+        Counted counted = counts ? new Counted(task.getEnvironment().getTaskManagerInfo().getTmpDirectories()[0]) : null;
+        FilterChild child = new FilterChild(commands, counted, timeoutMillis, metrics);
+        task.getCancelables().registerCloseable(child::close);
+        return child;
+    }
 }

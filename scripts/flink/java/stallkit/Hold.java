@@ -2,7 +2,7 @@ package stallkit;
 
 import static stallkit.Dump.Field.IMAGE;
 
-import java.io.ByteArrayOutputStream;
+import java.io.*;
 import java.util.*;
 import org.apache.flink.api.common.functions.OpenContext;
 import org.apache.flink.api.common.state.*;
@@ -74,12 +74,12 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
         long now = context.timeDomain() == TimeDomain.EVENT_TIME ? Long.MAX_VALUE : context.timerService().currentProcessingTime();
         boolean waits = false;
         for (int together = 1; !waits && numbers.f0 < numbers.f1; together = TOGETHER) // the first one tells of all whether the symbols have come
-            for (Dump answer : ask(numbers.f0, Math.min(numbers.f1, numbers.f0 + together))) {
+            for (Answer answer : ask(numbers.f0, Math.min(numbers.f1, numbers.f0 + together))) {
                 Tuple2<Long, Dump> one = held.get(numbers.f0);
-                waits = answer != null && one.f0 > now && answer.get(IMAGE).equals(one.f1.get(IMAGE));
+                waits = answer.dump != null && one.f0 > now && answer.dump.get(IMAGE).equals(one.f1.get(IMAGE));
                 if (waits) break;
-                if (answer != null) out.collect(answer);
-                else context.output(FilterOperator.DEAD, new Block(one.f1.text(), "held for symbols", 0, child.reason));
+                if (answer.dump != null) out.collect(answer.dump);
+                else context.output(FilterOperator.DEAD, new Block(one.f1.text(), "held for symbols", 0, answer.reason));
                 held.remove(numbers.f0++);
                 pending--;
                 released.inc();
@@ -93,25 +93,23 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
         }
     }
 
-    /** Dumps as the filters answer them now; null for one that has no answer twice, alone. */
-    private List<Dump> ask(long from, long to) throws Exception {
+    /** A dump as the filters answer it now; null: why there is none. */
+    private record Answer(Dump dump, String reason) { }
+
+    private List<Answer> ask(long from, long to) throws Exception {
         ByteArrayOutputStream lines = new ByteArrayOutputStream();
-        int[] ends = new int[(int) (to - from)];
-        for (int i = 0; i < ends.length; i++) {
-            held.get(from + i).f1.writeTo(lines);
-            ends[i] = lines.size();
+        for (long i = from; i < to; i++) held.get(i).f1.writeTo(lines);
+        child.send(lines.toByteArray(), (int) (to - from));
+        List<Answer> answers = new ArrayList<>();
+        for (long i = from; i < to; i++) {
+            List<Dump> dumps = new ArrayList<>(1);
+            String reason = child.answer(dumps);
+            answers.add(new Answer(dumps.isEmpty() ? null : dumps.get(0), reason));
         }
-        child.send(lines.toByteArray(), ends);
-        List<Dump> dumps = new ArrayList<>();
-        for (int wanted = 1; wanted <= to - from; wanted++) {
-            byte[] answer = child.answer();
-            if (answer != null) Dump.ofAnswer(answer, dumps);
-            if (dumps.size() < wanted) dumps.add(null);
-        }
-        return dumps;
+        return answers;
     }
 
-    @Override public void close() {
+    @Override public void close() throws IOException {
         if (child != null) child.close();
     }
 }

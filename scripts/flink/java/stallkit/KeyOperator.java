@@ -1,6 +1,5 @@
 package stallkit;
 
-import java.io.ByteArrayOutputStream;
 import java.util.*;
 import org.apache.flink.metrics.Counter;
 import org.apache.flink.runtime.state.KeyGroupRangeAssignment;
@@ -14,31 +13,6 @@ public final class KeyOperator extends AbstractStreamOperator<Block> implements 
     private transient FilterChild child;
     private transient Counter refused;
     private transient int tasks, keyGroups;
-    private transient Part[] parts; // by task, and behind these the lines without a key
-
-    /** Lines of a block. */
-    private static final class Part {
-        final ByteArrayOutputStream text = new ByteArrayOutputStream();
-        int[] indices = new int[64], ends = new int[64];
-        int lines;
-
-        void add(byte[] from, int begin, int end, int index) {
-            text.write(from, begin, end - begin);
-            if (lines == indices.length) {
-                indices = Arrays.copyOf(indices, 2 * lines);
-                ends = Arrays.copyOf(ends, 2 * lines);
-            }
-            ends[lines] = text.size();
-            indices[lines++] = index;
-        }
-
-        Block take(Block of) {
-            Block block = of.part(text.toByteArray(), Arrays.copyOf(ends, lines), Arrays.stream(indices, 0, lines).mapToLong(of::number).toArray());
-            text.reset();
-            lines = 0;
-            return block;
-        }
-    }
 
     KeyOperator(Filters filters) { this.filters = filters; }
 
@@ -50,8 +24,6 @@ public final class KeyOperator extends AbstractStreamOperator<Block> implements 
         refused = group.counter("refused");
         tasks = getRuntimeContext().getTaskInfo().getNumberOfParallelSubtasks();
         keyGroups = getRuntimeContext().getTaskInfo().getMaxNumberOfParallelSubtasks();
-        parts = new Part[tasks + 1];
-        Arrays.setAll(parts, i -> new Part());
     }
 
     @Override public void processElement(StreamRecord<Block> record) throws Exception {
@@ -60,36 +32,26 @@ public final class KeyOperator extends AbstractStreamOperator<Block> implements 
             bury(block);
             return;
         }
-        if (tasks == 1 && allHaveKeys(block)) {
-            output.collect(record);
-            return;
-        }
-        for (int i = 0, from = 0, end; i < block.lines(); i++, from = end) {
-            end = block.end(i);
-            String key = block.key(i, from);
-            int task = key.isEmpty() ? tasks : KeyGroupRangeAssignment.assignKeyToParallelOperator(key, keyGroups, tasks);
-            if (!key.isEmpty() || !block.isBlank(i, from)) parts[task].add(block.text(), from, end, i);
+        BitSet[] parts = new BitSet[tasks + 1]; // by task, and behind these the lines without a key
+        Arrays.setAll(parts, i -> new BitSet());
+        for (int i = 0; i < block.lines(); i++) {
+            String key = block.key(i);
+            int task = key.isEmpty() ? tasks : tasks == 1 ? 0 : KeyGroupRangeAssignment.assignKeyToParallelOperator(key, keyGroups, tasks);
+            if (!key.isEmpty() || !block.isBlank(i)) parts[task].set(i);
         }
         for (int task = 0; task < tasks; task++)
-            if (parts[task].lines > 0) output.collect(new StreamRecord<>(parts[task].take(block)));
-        if (parts[tasks].lines > 0) convert(parts[tasks].take(block));
-    }
-
-    private static boolean allHaveKeys(Block block) {
-        for (int i = 0, from = 0; i < block.lines(); from = block.end(i++)) if (block.key(i, from).isEmpty()) return false;
-        return true;
+            if (!parts[task].isEmpty()) output.collect(new StreamRecord<>(block.part(parts[task])));
+        if (!parts[tasks].isEmpty()) convert(block.part(parts[tasks]));
     }
 
     /** Passes on the dumps that these lines hold. */
     private void convert(Block block) throws Exception {
-        List<Dump> found = new ArrayList<>();
-        child.send(block.text(), block.ends());
-        for (int i = 0, from = 0; i < block.lines(); from = block.end(i++)) {
-            byte[] answer = child.answer();
-            String reason = answer == null ? child.reason : Dump.ofAnswer(answer, found);
-            if (!reason.isEmpty()) bury(block.refusedLine(i, from, reason));
+        child.send(block.text(), block.lines());
+        for (int i = 0; i < block.lines(); i++) {
+            List<Dump> found = new ArrayList<>();
+            String reason = child.answer(found);
+            if (!reason.isEmpty()) bury(block.refusedLine(i, reason));
             for (Dump dump : found) output.collect(new StreamRecord<>(block.answered(i, dump.line(), dump.key())));
-            found.clear();
         }
     }
 

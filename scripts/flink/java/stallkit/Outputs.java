@@ -2,6 +2,7 @@ package stallkit;
 
 import java.io.*;
 import java.util.*;
+import java.util.regex.Pattern;
 import java.util.zip.*;
 import org.apache.flink.api.common.serialization.*;
 import org.apache.flink.connector.file.sink.FileSink;
@@ -10,21 +11,36 @@ import org.apache.flink.core.io.SimpleVersionedSerializer;
 import org.apache.flink.streaming.api.functions.sink.filesystem.*;
 import org.apache.flink.streaming.api.functions.sink.filesystem.bucketassigners.SimpleVersionedStringSerializer;
 import org.apache.flink.streaming.api.functions.sink.filesystem.rollingpolicies.OnCheckpointRollingPolicy;
+import org.apache.flink.util.function.SerializableFunction;
 
 /** Files that appear under their names when a checkpoint is complete, in folders named by what they hold. */
 final class Outputs {
-    private Outputs() { }
+    private static final Pattern OTHER = Pattern.compile("[^A-Za-z0-9._+-]");
 
-    interface Function<T, R> extends java.util.function.Function<T, R>, Serializable { }
+    private Outputs() { }
 
     interface Writer<T> extends Serializable {
         void write(T element, OutputStream out) throws IOException;
     }
 
-    /** Lines in gzip, below a folder that `folder` names. */
-    static <T> FileSink<T> gzipLines(String path, Writer<T> writer, Function<T, String> folder) {
-        return FileSink.<T>forBulkFormat(new Path(path), out -> new GzipLines<>(out, writer))
-            .withBucketAssigner(new Folders<>(folder)).withOutputFileConfig(new OutputFileConfig("part", ".jsonl.gz")).build();
+    /** Packed lines, below a folder that `folder` names. */
+    static <T> FileSink<T> packedLines(String path, boolean zstd, Writer<T> writer, SerializableFunction<T, String> folder) {
+        return FileSink.<T>forBulkFormat(new Path(path), file -> new PackedLines<>(zstd ? zstd(file) : gzip(file), writer))
+            .withBucketAssigner(new Folders<>(folder)).withOutputFileConfig(new OutputFileConfig("part", zstd ? ".jsonl.zst" : ".jsonl.gz")).build();
+    }
+
+    private static OutputStream gzip(OutputStream file) throws IOException {
+        return new GZIPOutputStream(file, 1 << 15) {
+            { def.setLevel(Deflater.BEST_SPEED); }
+        };
+    }
+
+    private static OutputStream zstd(OutputStream file) throws IOException {
+        try { // compiled only where zstd-jni is
+            return (OutputStream) Class.forName("stallkit.connectors.ZstdFrames").getConstructor(OutputStream.class).newInstance(file);
+        } catch (ReflectiveOperationException e) {
+            throw new IOException("zstd needs what scripts/flink/get-flink --all fetches", e);
+        }
     }
 
     static FileSink<String> lines(String path) {
@@ -34,40 +50,39 @@ final class Outputs {
 
     /** Text of a dump as the name of a folder. */
     static String name(String text) {
-        String name = text.replaceAll("[^A-Za-z0-9._+-]", "_");
+        String name = OTHER.matcher(text).replaceAll("_");
         return name.isEmpty() || name.startsWith(".") ? "unknown" : name.substring(0, Math.min(name.length(), 64));
     }
 
-    private static final class GzipLines<T> implements BulkWriter<T> {
-        private final Writer<T> writer;
-        private final GZIPOutputStream gzip;
-        private final OutputStream out;
+    private static final class PackedLines<T> implements BulkWriter<T> {
+        private static final int TOGETHER = 1 << 17; // bytes of lines that are packed at once: tables stay in the processor's cache
 
-        GzipLines(FSDataOutputStream stream, Writer<T> writer) throws IOException {
+        private final Writer<T> writer;
+        private final OutputStream packed, lines;
+
+        PackedLines(OutputStream packed, Writer<T> writer) {
             this.writer = writer;
-            gzip = new GZIPOutputStream(stream, 1 << 15) {
-                { def.setLevel(Deflater.BEST_SPEED); }
-            };
-            out = new BufferedOutputStream(gzip, 1 << 16); // some lines at once: zlib's tables stay in the processor's cache
+            this.packed = packed;
+            lines = new BufferedOutputStream(packed, TOGETHER);
         }
 
-        @Override public void addElement(T element) throws IOException { writer.write(element, out); }
+        @Override public void addElement(T element) throws IOException { writer.write(element, lines); }
 
-        @Override public void flush() throws IOException { out.flush(); }
+        @Override public void flush() throws IOException { lines.flush(); }
 
         @Override public void finish() throws IOException {
-            out.flush();
-            gzip.finish();
+            flush();
+            if (packed instanceof GZIPOutputStream gzip) gzip.finish(); // the file stays open
         }
     }
 
     /** Versions and days are the phones' own words: those above some number go into one folder. */
     private static final class Folders<T> implements BucketAssigner<T, String> {
         private static final int MOST = 500;
-        private final Function<T, String> folder;
+        private final SerializableFunction<T, String> folder;
         private final Set<String> known = new HashSet<>();
 
-        Folders(Function<T, String> folder) { this.folder = folder; }
+        Folders(SerializableFunction<T, String> folder) { this.folder = folder; }
 
         @Override public String getBucketId(T element, Context context) {
             String name = folder.apply(element);

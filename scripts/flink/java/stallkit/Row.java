@@ -40,7 +40,7 @@ public final class Row extends Tuple9<String, String, String, String, String, St
 
     /** A dead letter. Columns and bytes in its reason are left out: there are as many reasons as kinds of damage. */
     static Row ofDead(Block line) {
-        return new Row(line.f4.replaceAll("[0-9]+", "#"), "", "", Dump.NO_HOUR, line.f2 + ":" + line.f3, "refused", 0, 0);
+        return new Row(line.reason().replaceAll("[0-9]+", "#"), "", "", Dump.NO_HOUR, line.source() + ":" + line.number(0), "refused", 0, 0);
     }
 
     /** What a dump that is ranked counts. */

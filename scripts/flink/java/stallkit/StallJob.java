@@ -46,18 +46,18 @@ public final class StallJob {
         // Those that are not held stay where they are answered: an exchange would copy each of them three times.
         DataStream<Dump> now = millis("hold", 0) > 0 ? firsts.filter(dump -> !dump.has(IMAGE)).name("with symbols") : firsts, dumps = now;
         annotated(now, "annotated");
-        DataStream<Tuple2<String, byte[]>> partials = firsts.getSideOutput(FilterOperator.PARTIALS);
+        DataStream<Tuple2<String, byte[]>> partials = firsts.getSideOutput(CountOperator.PARTIALS);
         if (millis("hold", 0) > 0) {
             SingleOutputStreamOperator<Dump> released = nameless(firsts).keyBy(Hold::key, Types.STRING)
                 .process(new Hold(filters, millis("hold", 0), millis("retry", 30))).returns(Dump.TYPE).uid("hold").name("held for symbols");
             dead = dead.union(released.getSideOutput(FilterOperator.DEAD));
             annotated(released, "annotated-released");
             dumps = now.union(released);
-            if (filters.counts) partials = partials.union(released.transform("partials", PartialOperator.TYPE, new PartialOperator(filters, options.get("partials", "hour").equals("day"))).uid("partials"));
+            if (filters.counts) partials = partials.union(released.transform("partials", Dump.TYPE, new CountOperator(filters)).uid("partials").getSideOutput(CountOperator.PARTIALS));
         }
         dead.map(Block::deadLetter).returns(Types.STRING).name("dead letters").sinkTo(Outputs.lines(out + "/dead")).uid("dead").name("dead letters: files");
         if (filters.counts)
-            partials.sinkTo(Outputs.<Tuple2<String, byte[]>>gzipLines(out + "/partials", (p, out) -> out.write(p.f1), p -> p.f0)).uid("partial-files").name("partials: files");
+            partials.sinkTo(Outputs.<Tuple2<String, byte[]>>packedLines(out + "/partials", false, (p, out) -> out.write(p.f1), p -> p.f0)).uid("partial-files").name("partials: files");
         if (options.has("rows")) {
             rows(dumps.filter(dump -> dump.has(BUCKET)).map(Row::of).returns(Row.TYPE).name("row of a dump"), "rows");
             rows(nameless(firsts).map(Row::ofNameless).returns(Row.TYPE).union(dead.map(Row::ofDead).returns(Row.TYPE)), "problems");
@@ -66,7 +66,7 @@ public final class StallJob {
 
     private void annotated(DataStream<Dump> dumps, String uid) {
         if (filters.annotated)
-            dumps.sinkTo(Outputs.<Dump>gzipLines(out + "/annotated", Dump::writeTo, StallJob::folder)).uid(uid).name("annotated dumps: files");
+            dumps.sinkTo(Outputs.<Dump>packedLines(out + "/annotated", filters.zstd, Dump::writeTo, StallJob::folder)).uid(uid).name("annotated dumps: files");
     }
 
     private static String folder(Dump dump) {
@@ -77,7 +77,7 @@ public final class StallJob {
     private DataStream<Block> source(StreamExecutionEnvironment env) throws Exception {
         if (options.has("kafka")) {
             // Compiled only where Kafka's client is.
-            Class<?> input = Class.forName("stallkit.kafka.KafkaInput");
+            Class<?> input = Class.forName("stallkit.connectors.KafkaInput");
             @SuppressWarnings("unchecked")
             var lines = (DataStream<Block>) input.getMethod("read", StreamExecutionEnvironment.class, ParameterTool.class).invoke(null, env, options);
             return lines;

@@ -1,4 +1,4 @@
-package stallkit.kafka;
+package stallkit.connectors;
 
 import java.io.*;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;

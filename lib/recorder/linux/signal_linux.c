@@ -277,9 +277,11 @@ static bool is_ours_async(const struct sigaction *sa) {
     return (sa->sa_flags & SA_SIGINFO) && sa->sa_sigaction == on_signal_async;
 }
 
-static bool takes_siginfo(int number) {
+/* Has the program a handler for the signal that gets no siginfo_t? */
+static bool is_handled_plainly(int number) {
     struct sigaction now;
-    return sigaction(number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO);
+    return sigaction(number, NULL, &now) == 0 && is_handled_async(&now) &&
+           !(now.sa_flags & SA_SIGINFO);
 }
 
 int signal_linux_choose(void) {
@@ -293,7 +295,7 @@ int signal_linux_choose(void) {
     }
     /* A handler that gets no siginfo_t takes our signal for one that somebody sent, and may end the
      * program, as one that is installed for all signals does. */
-    return takes_siginfo(quiet[0]) ? quiet[0] : 0;
+    return is_handled_plainly(quiet[0]) ? 0 : quiet[0];
 }
 
 bool signal_linux_install(int number) {

@@ -186,7 +186,14 @@ enum st classify_commit_history(struct classify_history *h, bool all, struct err
     if (!all && history_uncommitted(h->h) < HISTORY_GROUP) {
         return ST_OK;
     }
-    return history_commit(h->h, h->now, e);
+    /* The lock is left free for longer than another writer waits between two tries. */
+    static const struct timespec pause = {.tv_nsec = 4000000};
+    const bool adding = history_is_adding(h->h);
+    enum st st = history_commit(h->h, h->now, e);
+    if (adding) {
+        nanosleep(&pause, NULL);
+    }
+    return st;
 }
 
 static void say_counts(const struct classify_history *h, const struct cli_tool *tool) {

@@ -89,8 +89,8 @@ enum st history_dump_text(struct history *h, const void *bytes, size_t len, stru
     if (st == ST_OK) {
         return ST_OK;
     }
-    return damage.code == ERR_NOMEM
-               ? err_nomem(e)
+    return damage.code == ERR_NOMEM || damage.code == ERR_IO
+               ? err_set(e, damage.code, "%s", damage.text)
                : err_set(e, ERR_FORMAT, "the history is damaged: a dump cannot be read");
 }
 
@@ -112,8 +112,8 @@ static enum st collect_texts(struct history *h, struct strbuf *out, struct err *
             struct sink sink = sink_to_strbuf(out);
             (void)!dump_write_impersonal(h->text.data, h->text.len, &sink);
             st = sink_close(&sink, e);
-        } else if (damage.code == ERR_NOMEM) {
-            st = err_nomem(e);
+        } else if (damage.code != ERR_FORMAT) {
+            st = err_set(e, damage.code, "%s", damage.text);
         }
     }
     sql_finish(s);
@@ -121,27 +121,32 @@ static enum st collect_texts(struct history *h, struct strbuf *out, struct err *
     return more == ST_ERR ? ST_ERR : st;
 }
 
+/* Adds a shared text to the table. */
+static enum st put_shared(struct history *h, uint32_t number, const struct strbuf *text,
+                          struct err *e) {
+    struct sql_statement *s = NULL;
+    strbuf_reset(&h->zip);
+    if (history_packer(h, e) != ST_OK ||
+        packer_pack(h->packer, 0, NULL, 0, text->data, text->len, &h->zip, e) != ST_OK ||
+        sql_prepare(h->file, &s, "INSERT INTO dump_shared(id, text) VALUES(?1, ?2)", e) != ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_number(s, 1, number);
+    sql_bind_bytes(s, 2, h->zip.data, h->zip.len);
+    enum st st = sql_step(s, e);
+    sql_finish(s);
+    return st;
+}
+
 /* Adds a shared text to the table, and sets h->of_dumps.newest. */
 static enum st share_dumps(struct history *h, struct err *e) {
     struct strbuf text = {0};
-    struct sql_statement *s = NULL;
     enum st st = collect_texts(h, &text, e);
-    strbuf_reset(&h->zip);
-    st = st == ST_OK ? history_packer(h, e) : st;
-    st = st == ST_OK ? packer_pack(h->packer, 0, NULL, 0, text.data, text.len, &h->zip, e) : st;
-    const uint32_t number = st == ST_OK && text.len ? number_of_text(&text) : 0;
+    if (st == ST_OK && text.len) {
+        h->of_dumps.newest = number_of_text(&text);
+        st = put_shared(h, h->of_dumps.newest, &text, e);
+    }
     strbuf_release(&text);
-    if (!number) {
-        return st;
-    }
-    st = sql_prepare(h->file, &s, "INSERT INTO dump_shared(id, text) VALUES(?1, ?2)", e);
-    if (st == ST_OK) {
-        sql_bind_number(s, 1, number);
-        sql_bind_bytes(s, 2, h->zip.data, h->zip.len);
-        st = sql_step(s, e);
-        sql_finish(s);
-    }
-    h->of_dumps.newest = number;
     return st;
 }
 
@@ -160,7 +165,14 @@ enum st history_find_dump_shared(struct history *h, struct err *e) {
         st = share_dumps(h, e);
     }
     if (st != ST_ERR && h->of_dumps.newest) {
-        st = take_dump_shared(h, h->of_dumps.newest, e);
+        struct err damage = {0};
+        st = take_dump_shared(h, h->of_dumps.newest, &damage);
+        if (st == ST_ERR && (damage.code == ERR_NOMEM || damage.code == ERR_IO)) {
+            err_set(e, damage.code, "%s", damage.text);
+        } else if (st == ST_ERR) {
+            h->of_dumps.newest = 0; /* counts are added even if the text is damaged */
+            st = ST_OK;
+        }
     }
     return st == ST_ERR ? ST_ERR : ST_OK;
 }
@@ -181,45 +193,111 @@ enum st history_pack_dump(struct history *h, const char *text, size_t len, struc
 
 /* ---- upkeep ---- */
 
-/* Packs the first dump after the row *id alone, and sets *id to its row. ST_NONE: there is none. */
-static enum st unshare_next(struct history *h, int64_t *id, struct err *e) {
+struct dump_rows {
+    VEC(int64_t) ids;
+};
+
+static enum st list_rows(struct history *h, struct dump_rows *rows, struct err *e) {
     struct sql_statement *s;
-    if (sql_prepare(h->file, &s,
-                    "SELECT id, text FROM dump WHERE id > ?1 AND substr(text, 1, 4) = x'502a4d18'"
-                    " ORDER BY id LIMIT 1",
-                    e) != ST_OK) {
+    if (sql_prepare(h->file, &s, "SELECT id FROM dump ORDER BY id", e) != ST_OK) {
         return ST_ERR;
     }
-    sql_bind_number(s, 1, *id);
+    enum st st;
+    while ((st = sql_next(s, e)) == ST_OK) {
+        if (!VEC_PUSH(&rows->ids, sql_number(s, 0))) {
+            st = err_nomem(e);
+            break;
+        }
+    }
+    sql_finish(s);
+    return st == ST_ERR ? ST_ERR : ST_OK;
+}
+
+/* Sets h->text to the text of the dump of a row. ST_NONE: it is damaged. */
+static enum st read_row(struct history *h, int64_t id, struct err *e) {
+    struct sql_statement *s;
+    struct err damage = {0};
+    if (sql_prepare(h->file, &s, "SELECT text FROM dump WHERE id = ?1", e) != ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_number(s, 1, id);
     enum st st = sql_next(s, e);
     if (st == ST_OK) {
         size_t len;
-        const void *bytes = sql_bytes(s, 1, &len);
-        *id = sql_number(s, 0);
-        st = history_dump_text(h, bytes, len, e);
+        const void *bytes = sql_bytes(s, 0, &len);
+        st = history_dump_text(h, bytes, len, &damage);
     }
     sql_finish(s);
-    st = st == ST_OK ? zip_dump(h, h->text.data, h->text.len, e) : st;
-    st = st == ST_OK ? sql_prepare(h->file, &s, "UPDATE dump SET text = ?2 WHERE id = ?1", e) : st;
-    if (st != ST_OK) {
-        return st;
+    if (damage.code == ERR_FORMAT) {
+        return ST_NONE;
     }
-    sql_bind_number(s, 1, *id);
-    sql_bind_bytes(s, 2, h->zip.data, h->zip.len);
+    return err_is(&damage) ? err_set(e, damage.code, "%s", damage.text) : st;
+}
+
+/* Packs the dump of a row with `to`, or alone if that is NULL. A dump that is damaged goes. */
+static enum st pack_row(struct history *h, int64_t id, struct packer *to, struct err *e) {
+    struct sql_statement *s;
+    enum st st = read_row(h, id, e);
+    const bool damaged = st == ST_NONE;
+    if (st == ST_OK) {
+        strbuf_clear(&h->zip);
+        st = to ? packer_pack(to, 0, NULL, 0, h->text.data, h->text.len, &h->zip, e)
+                : zip_dump(h, h->text.data, h->text.len, e);
+    }
+    if (st == ST_ERR || sql_prepare(h->file, &s,
+                                    damaged ? "DELETE FROM dump WHERE id = ?1"
+                                            : "UPDATE dump SET text = ?2 WHERE id = ?1",
+                                    e) != ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_number(s, 1, id);
+    if (!damaged) {
+        sql_bind_bytes(s, 2, h->zip.data, h->zip.len);
+    }
     st = sql_step(s, e);
     sql_finish(s);
     return st;
 }
 
-enum st history_unshare_dumps(struct history *h, struct err *e) {
-    int64_t id = INT64_MIN;
-    enum st st;
-    while ((st = unshare_next(h, &id, e)) == ST_OK) {
+/* Does the table have a shared text? ST_NONE: no. */
+static enum st has_shared(struct history *h, struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(h->file, &s, "SELECT 1 FROM dump_shared", e) != ST_OK) {
+        return ST_ERR;
     }
-    return st == ST_NONE
-               ? sql_run(h->file, "DELETE FROM dump_shared; DELETE FROM fact WHERE name = 'dumps'",
-                         e)
-               : ST_ERR;
+    enum st st = sql_next(s, e);
+    sql_finish(s);
+    return st;
+}
+
+enum st history_renew_dump_shared(struct history *h, struct err *e) {
+    struct dump_rows rows = {0};
+    struct strbuf text = {0};
+    struct packer *to = NULL;
+    uint32_t number = 0;
+    enum st st = has_shared(h, e);
+    if (st != ST_OK) {
+        return st == ST_ERR ? ST_ERR : ST_OK;
+    }
+    st = list_rows(h, &rows, e);
+    if (st == ST_OK && rows.ids.len >= DUMP_SHARED_ROWS) {
+        st = collect_texts(h, &text, e);
+    }
+    if (st == ST_OK && text.len) {
+        number = number_of_text(&text);
+        st = packer_new_short(&to, number, text.data, text.len, e);
+    }
+    for (size_t i = 0; st == ST_OK && i < rows.ids.len; i++) {
+        st = pack_row(h, rows.ids.data[i], to, e);
+    }
+    if (st == ST_OK) {
+        st = sql_run(h->file, "DELETE FROM dump_shared; DELETE FROM fact WHERE name = 'dumps'", e);
+    }
+    st = st == ST_OK && number ? put_shared(h, number, &text, e) : st;
+    packer_free(to);
+    strbuf_release(&text);
+    VEC_RELEASE(&rows.ids);
+    return st;
 }
 
 enum st history_check_dump_shared(struct history *h, struct sink *out, bool *sound, struct err *e) {

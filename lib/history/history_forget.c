@@ -87,18 +87,17 @@ static enum st forget_in_part(struct forgetting *f, const struct dated_part *p, 
     return st == ST_NONE ? err_set(e, ERR_FORMAT, "a part of the history is missing") : st;
 }
 
-/* Deletes the dumps whose text names the user, and the texts that dumps share, because pieces of
- * such dumps may be in them. */
+/* Deletes the dumps whose text names the user, and then pieces of them from the text that dumps
+ * share. */
 static enum st forget_dumps(struct forgetting *f, struct err *e) {
     struct sql_statement *s;
-    if (history_unshare_dumps(f->h, e) != ST_OK ||
-        sql_prepare(f->h->file, &s, "DELETE FROM dump WHERE user = ?1", e) != ST_OK) {
+    if (sql_prepare(f->h->file, &s, "DELETE FROM dump WHERE user = ?1", e) != ST_OK) {
         return ST_ERR;
     }
     sql_bind_count(s, 1, f->hash);
     enum st st = sql_step(s, e);
     sql_finish(s);
-    return st;
+    return st == ST_OK ? history_renew_dump_shared(f->h, e) : st;
 }
 
 enum st history_forget_user(struct history *h, const char *user, uint64_t *parts, struct err *e) {

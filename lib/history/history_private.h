@@ -223,9 +223,10 @@ enum st history_find_dump_shared(struct history *h, struct err *e) BASE_MUST_USE
 /* Sets h->zip to the text of a dump, packed as the table has it. ST_ERR: out of memory. */
 enum st history_pack_dump(struct history *h, const char *text, size_t len,
                           struct err *e) BASE_MUST_USE;
-/* Packs all dumps of the table each alone, and empties the table of shared texts, because a dump
- * whose text may be in one has to go. ST_ERR: as history_add, or a dump is damaged. */
-enum st history_unshare_dumps(struct history *h, struct err *e) BASE_MUST_USE;
+/* Makes the shared text anew of the dumps that are left, or drops it if they are too few, and packs
+ * all of them again, because dumps whose texts may be in it have gone. Dumps that are damaged are
+ * deleted. No effect if there is no shared text. ST_ERR: as history_add. */
+enum st history_renew_dump_shared(struct history *h, struct err *e) BASE_MUST_USE;
 /* Checks that the shared texts can be read. Prints each fault on a line, and then sets *sound to
  * false. ST_ERR: as history_check. */
 enum st history_check_dump_shared(struct history *h, struct sink *out, bool *sound,

@@ -45,6 +45,7 @@ enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells, str
         st = run_for_day(h, steps[i], day, e);
         *cells = (uint64_t)sql_changed(h->file);
     }
+    st = st == ST_OK ? history_renew_dump_shared(h, e) : st;
     st = st == ST_OK ? history_set_fact(h, "ids_from", history_day_text(day, text), e) : st;
     if (st != ST_OK) {
         sql_undo(h->file);

@@ -93,13 +93,20 @@ static enum st upgrade(struct history *h, struct err *e) {
     snprintf(set_version, sizeof set_version, "PRAGMA user_version = %d", HISTORY_VERSION);
     enum st st = sql_begin(h->file, e);
     st = st == ST_OK ? pragma_number(h, "PRAGMA user_version", &h->version, e) : st;
+    if (st == ST_OK && h->version > HISTORY_VERSION) {
+        st = err_set(e, ERR_UNSUPPORTED, "a later program has just upgraded the history");
+        sql_undo(h->file);
+    }
     st = st == ST_OK ? history_upgrade_tables(h->file, h->version, e) : st;
     if (st == ST_OK && h->version < 3) {
         st = value_all_parts(h, e);
     }
     st = st == ST_OK ? sql_run(h->file, set_version, e) : st;
+    if (st != ST_OK) {
+        return ST_ERR;
+    }
     h->version = HISTORY_VERSION;
-    return st == ST_OK ? sql_commit(h->file, e) : ST_ERR;
+    return sql_commit(h->file, e);
 }
 
 static enum st prepare_file(struct history *h, struct err *e) {

@@ -5,13 +5,32 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/strbuf.h"
 
 struct sql_file {
     sqlite3 *db;
     bool writing, reading;
+    int wait_ms;       /* see sql_set_wait */
+    uint64_t since_ms; /* monotonic time at which the wait for another writer began */
 };
+
+/* Waits for another writer, and tries again each 2 ms. SQLite's own handler tries each 100 ms, and
+ * a writer of a pipe frees the lock for less than 1 ms. Returns 0 when the time is over. */
+static int wait_for_writer(void *ctx, int tries) {
+    static const struct timespec pause = {.tv_nsec = 2000000};
+    struct sql_file *f = ctx;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const uint64_t now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    f->since_ms = tries == 0 ? now_ms : f->since_ms;
+    if (now_ms - f->since_ms >= (uint64_t)f->wait_ms) {
+        return 0;
+    }
+    nanosleep(&pause, NULL);
+    return 1;
+}
 
 struct sql_statement {
     struct sql_file *file;
@@ -107,13 +126,14 @@ enum st sql_open(struct sql_file **out, const char *path, bool writable, struct 
         return ST_ERR;
     }
     distrust_file(f->db);
-    sqlite3_busy_timeout(f->db, SQL_WAIT_S * 1000);
+    f->wait_ms = SQL_WAIT_S * 1000;
+    sqlite3_busy_handler(f->db, wait_for_writer, f);
     *out = f;
     return ST_OK;
 }
 
 void sql_set_wait(struct sql_file *f, int ms) {
-    sqlite3_busy_timeout(f->db, ms);
+    f->wait_ms = ms;
 }
 
 void sql_close(struct sql_file *f) {

@@ -117,6 +117,9 @@ bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_
     struct signal_copy from;
     struct signal_target target = s->target;
     char text[STATUS_SIZE];
+    if (s->signal_number == 0) {
+        return false; /* no thread may be asked */
+    }
     size_t size = proc_file_read_async(&s->status_file, text, sizeof text);
     if (!signal_linux_has_room_async(&s->target) && proc_parse_handling_async(text, size)) {
         return false;

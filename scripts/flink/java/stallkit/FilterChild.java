@@ -92,6 +92,7 @@ final class FilterChild implements AutoCloseable {
         if (counted == null || counted.bytes() == 0) return List.of();
         List<Dump> partials = ask(ASK);
         if (partials == null) throw new IOException("the filters gave no partials, twice");
+        for (Dump partial : partials) if (partial.isRefusal()) throw new IOException(partial.get(Dump.Field.TITLE));
         counted.clear();
         return partials;
     }

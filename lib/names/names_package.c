@@ -7,10 +7,11 @@
 
 /* How the name of the library follows the folder. */
 enum package_form {
-    FORM_NAME,  /* the next part of the path */
-    FORM_SCOPE, /* the next part; of a scope, @scope/name, two */
-    FORM_INDEX, /* the next part but one; the first is that of a registry */
-    FORM_MODULE /* a path with a domain in front, github.com/org/name, else the next part */
+    FORM_NAME,   /* the next part of the path */
+    FORM_FOLDER, /* the same, which must be a folder: the app may have such a folder of its own */
+    FORM_SCOPE,  /* the next part; of a scope, @scope/name, two */
+    FORM_INDEX,  /* the next part but one; the first is that of a registry */
+    FORM_MODULE  /* a path with a domain in front, github.com/org/name, else the next folder */
 };
 
 /* A folder for the code of others; in: the folder it is in, NULL = any. */
@@ -33,14 +34,14 @@ static const struct package_folder {
     FOLDER("vendor", NULL, FORM_MODULE),        /* go.dev/ref/mod#vendoring; Composer, Bundler */
     FOLDER("site-packages", NULL, FORM_NAME),   /* docs.python.org/3/library/site */
     FOLDER("dist-packages", NULL, FORM_NAME),   /* wiki.debian.org/Python */
-    FOLDER("gems", NULL, FORM_NAME),            /* guides.rubygems.org */
+    FOLDER("gems", NULL, FORM_FOLDER),          /* guides.rubygems.org */
     FOLDER("hosted", ".pub-cache", FORM_INDEX), /* dart.dev/tools/pub/environment-variables */
     FOLDER("packages", ".nuget", FORM_NAME),    /* learn.microsoft.com/nuget */
     FOLDER("buildtrees", NULL, FORM_NAME),      /* learn.microsoft.com/vcpkg */
-    FOLDER("_deps", NULL, FORM_NAME),           /* CMake's FetchContent */
-    FOLDER("subprojects", NULL, FORM_NAME),     /* mesonbuild.com/Subprojects */
-    FOLDER("external", NULL, FORM_NAME),        /* bazel.build/remote/output-directories */
-    FOLDER("deps", NULL, FORM_NAME),            /* Node, Redis, Mix */
+    FOLDER("_deps", NULL, FORM_FOLDER),         /* CMake's FetchContent */
+    FOLDER("subprojects", NULL, FORM_FOLDER),   /* mesonbuild.com/Subprojects */
+    FOLDER("external", NULL, FORM_FOLDER),      /* bazel.build/remote/output-directories */
+    FOLDER("deps", NULL, FORM_FOLDER),          /* Node, Redis, Mix */
     FOLDER("third_party", NULL, FORM_NAME),     /* Chromium and many after it */
     FOLDER("third-party", NULL, FORM_NAME),
     FOLDER("thirdparty", NULL, FORM_NAME),
@@ -125,6 +126,10 @@ static struct path_part package_behind(const char *path, size_t len, size_t at,
         found.len = (size_t)(part.s + part.len - found.s);
     }
     bool file = part.s + part.len == path + len;
+    if (file && (form == FORM_FOLDER || form == FORM_MODULE)) {
+        found.len = 0;
+        return found;
+    }
     found.len = without_version(found.s, found.len, file ? (size_t)(part.s - found.s) : found.len);
     return found;
 }
@@ -173,7 +178,8 @@ size_t names_owner(const char *name, size_t len) {
             break;
         }
         labels++;
-        if (labels <= wanted && end - at < 2) {
+        /* an obfuscator's packages and classes have names of one or two letters */
+        if (labels <= wanted && end - at < (labels == 2 ? 3 : 2)) {
             return 0;
         }
         if (labels == 2 && is_shared(name, end)) {

@@ -40,6 +40,8 @@ static const struct {
     {"JS:*map /opt/shop/node_modules/lodash/lodash.js:12:3", "lodash"},
     {"/src/shop/Sources/Cart.swift", NULL},
     {"/src/shop/mod/src/checkouts/hosted/packages/Checkouts/a.c", NULL},
+    {"/home/ci/shop/src/vendor/list.cc", NULL}, /* a vendor may be a seller */
+    {"/home/ci/shop/src/deps/graph.cc", NULL},
     {"/src/third_party/", NULL},
     {"/src/third_party//a.c", NULL},
     {"node_modules", NULL},
@@ -66,6 +68,7 @@ static void the_owner_of_a_java_package_is_its_first_parts(void **state) {
         {"com.acme.shop.Cart.load", "com.acme"},
         {"com.acme.Cart$_.run", "com.acme"},
         {"com.acme.shop", "com.acme"},
+        {"ub.ab.c", ""}, /* a class of an obfuscated package */
         {"io.github.ann.cart.Cart.load", "io.github.ann"},
         {"org.apache.lucene.index.IndexWriter.commit", "org.apache.lucene"},
         {"io.github", ""},

@@ -42,7 +42,7 @@ static void note_candidates(const struct matching *x, const struct alias_index *
                             matching_fits *fits, const struct bucket **found, bool *several) {
     size_t low;
     LOWER_BOUND(low, n->aliases.len, n->aliases.data[low].number, number);
-    for (; low < n->aliases.len && n->aliases.data[low].number == number; low++) {
+    for (; !*several && low < n->aliases.len && n->aliases.data[low].number == number; low++) {
         const struct bucket *other = set->buckets.data[n->aliases.data[low].bucket];
         if (!fits || fits(x, b, other)) {
             *several = *several || (*found && *found != other);
@@ -309,21 +309,23 @@ static bool is_nameless(const struct bucket_frame *f) {
 }
 
 /* Are the frames of both keys equal, but for nameless ones, which lie in other builds of one image?
- * There must be frames of both kinds. */
+ * There must be a nameless frame, and a named function of the app, because two functions of the app
+ * may call the same framework. */
 static bool is_other_build(const struct matching *x, const struct bucket *b,
                            const struct bucket *other) {
-    size_t equal = 0;
+    size_t equal = 0, named = 0;
     (void)x;
     for (size_t i = 0; i < b->frame_count && b->frame_count == other->frame_count; i++) {
         const struct bucket_frame *one = b->frames[i], *two = other->frames[i];
         if (same_frame(one, two) && one->resolved) {
             equal++;
+            named += one->in_app && one->function[0];
         } else if (!is_nameless(one) || !is_nameless(two) || strcmp(one->image, two->image) == 0 ||
                    strcmp(one->image_name, two->image_name) != 0) {
             return false;
         }
     }
-    return equal > 0 && equal < b->frame_count && b->frame_count == other->frame_count;
+    return named > 0 && equal < b->frame_count && b->frame_count == other->frame_count;
 }
 
 /* Returns a hash of the frames in which a nameless frame is its image's name; 0: there is none. */

@@ -70,11 +70,9 @@ struct keyer {
     const struct frame_info *action; /* name of the current dump's slow action; NULL = none */
     /* Thread that used the processor but has no stack in the dump; NULL = none. */
     const struct frame_info *culprit;
-    /* The owner of the app's Java packages, by app.id of the current dump, and whether it decided
-     * on a frame. */
+    /* The owner of the app's Java packages, by app.id of the current dump. */
     const char *owner;
     size_t owner_len;
-    bool asked_owner;
     bool sampled; /* the dump has samples of the stall, or about_threads is true */
     /* The dump has no samples and was captured after the stall's end, so that the thread's
      * processor time is no evidence about its stack. */

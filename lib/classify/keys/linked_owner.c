@@ -19,7 +19,6 @@ bool link_other_owners(struct keyer *k, const struct judged_stack *s) {
     if (!own || !others) {
         return true;
     }
-    k->asked_owner = true;
     for (size_t i = 0; i < s->cut; i++) {
         struct judged_frame *f = &k->frames.data[s->first + i];
         if (f->info->owner_len && !is_apps_owner(k, f->info) &&

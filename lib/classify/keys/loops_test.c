@@ -118,7 +118,7 @@ static void a_loop_of_a_toolkit_that_waits_is_idle(void **state) {
              "libcli.so!Avalonia.X11.X11PlatformThreading::RunLoop < "
              "libcli.so!Avalonia.Threading.Dispatcher::MainLoop < Program::Main",
         "libc.so!pselect < xg_select < wait_reading_process_output < kbd_buffer_get_event < "
-        "read_char < read_key_sequence < command_loop_1 < recursive_edit_1 < main",
+        "read_char < read_key_sequence < emacs!command_loop_1 < emacs!recursive_edit_1 < main",
         EPOLL "libwayland-server.so!wl_event_loop_dispatch < libwayland-server.so!wl_display_run < "
               "server_run < main",
         EPOLL
@@ -166,6 +166,13 @@ static void a_wait_of_the_apps_is_no_loop(void **state) {
              "base::RunLoop::Run < main",
         "libc.so!pselect < wait_reading_process_output < Faccept_process_output < eval_sub < "
         "command_loop_1 < recursive_edit_1 < main",
+        /* functions of the app that are named as other programs' loops */
+        POLL "run_poll_loop < Printer::wait < Game::frame < main",
+        EPOLL "scheduler_wait < Job::join < Game::frame < main",
+        EPOLL
+        "boost::asio::detail::epoll_reactor::run < boost::asio::io_context::run < Client::get < "
+        "Game::on_click < Game::frame < main",
+        "libc.so!__select < Tcl_WaitForEvent < Tcl_DoOneEvent < Client::get < Game::frame < main",
         /* Go: the thread's own goroutine waits, or the stack tells which one does */
         GO_FUTEX "runtime.stoplockedm < runtime.schedule < runtime.park_m < runtime.mcall",
         GO_FUTEX

@@ -197,7 +197,7 @@ struct dump_rows {
     VEC(int64_t) ids;
 };
 
-static enum st list_rows(struct history *h, struct dump_rows *rows, struct err *e) {
+static enum st list_dump_rows(struct history *h, struct dump_rows *rows, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(h->file, &s, "SELECT id FROM dump ORDER BY id", e) != ST_OK) {
         return ST_ERR;
@@ -214,7 +214,7 @@ static enum st list_rows(struct history *h, struct dump_rows *rows, struct err *
 }
 
 /* Sets h->text to the text of the dump of a row. ST_NONE: it is damaged. */
-static enum st read_row(struct history *h, int64_t id, struct err *e) {
+static enum st read_dump_row(struct history *h, int64_t id, struct err *e) {
     struct sql_statement *s;
     struct err damage = {0};
     if (sql_prepare(h->file, &s, "SELECT text FROM dump WHERE id = ?1", e) != ST_OK) {
@@ -235,9 +235,9 @@ static enum st read_row(struct history *h, int64_t id, struct err *e) {
 }
 
 /* Packs the dump of a row with `to`, or alone if that is NULL. A dump that is damaged goes. */
-static enum st pack_row(struct history *h, int64_t id, struct packer *to, struct err *e) {
+static enum st pack_dump_row(struct history *h, int64_t id, struct packer *to, struct err *e) {
     struct sql_statement *s;
-    enum st st = read_row(h, id, e);
+    enum st st = read_dump_row(h, id, e);
     const bool damaged = st == ST_NONE;
     if (st == ST_OK) {
         strbuf_clear(&h->zip);
@@ -279,7 +279,7 @@ enum st history_renew_dump_shared(struct history *h, struct err *e) {
     if (st != ST_OK) {
         return st == ST_ERR ? ST_ERR : ST_OK;
     }
-    st = list_rows(h, &rows, e);
+    st = list_dump_rows(h, &rows, e);
     if (st == ST_OK && rows.ids.len >= DUMP_SHARED_ROWS) {
         st = collect_texts(h, &text, e);
     }
@@ -288,7 +288,7 @@ enum st history_renew_dump_shared(struct history *h, struct err *e) {
         st = packer_new_short(&to, number, text.data, text.len, e);
     }
     for (size_t i = 0; st == ST_OK && i < rows.ids.len; i++) {
-        st = pack_row(h, rows.ids.data[i], to, e);
+        st = pack_dump_row(h, rows.ids.data[i], to, e);
     }
     if (st == ST_OK) {
         st = sql_run(h->file, "DELETE FROM dump_shared; DELETE FROM fact WHERE name = 'dumps'", e);

@@ -210,6 +210,7 @@ static enum st keyer_begin(struct keyer *k, const struct dump *d, struct err *e)
     k->frames.len = k->by_location.len = 0;
     k->owner = d->app.id;
     k->owner_len = d->app.id ? names_owner(d->app.id, strlen(d->app.id)) : 0;
+    k->has_packages = false;
     if (d->location_count && !VEC_RESERVE(&k->by_location, d->location_count)) {
         return err_nomem(e);
     }
@@ -274,8 +275,8 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, 
         out->unresolved = out->unresolved || !out->level[0].frames[i].info->resolved;
     }
     judge_truth(k, &chosen, out);
-    out->owner = k->owner_len ? k->owner : NULL; /* later rules or names may ask for it */
-    out->owner_len = k->owner_len;
+    out->owner = k->has_packages ? k->owner : NULL; /* later rules or names may ask for it */
+    out->owner_len = k->has_packages ? k->owner_len : 0;
     if (k->options.aliases && find_aliases(k, d, &chosen, out, e) != ST_OK) {
         return ST_ERR;
     }

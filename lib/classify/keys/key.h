@@ -151,7 +151,8 @@ struct stall_key {
     struct key_other others[KEY_OTHERS_MAX];
     size_t other_count;
     /* The owner of the app's Java packages, the first owner_len bytes of the dump's app.id; NULL =
-     * app.id names none. An exemplar keeps it, because later rules or names may ask for it. */
+     * app.id names none, or no frame is in a Java package. An exemplar keeps it, because later
+     * rules or names may ask for it. */
     const char *owner;
     size_t owner_len;
     uint64_t samples, hits; /* number of sampled stacks, and of those with this key of level 1 */

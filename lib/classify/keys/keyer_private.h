@@ -73,7 +73,8 @@ struct keyer {
     /* The owner of the app's Java packages, by app.id of the current dump. */
     const char *owner;
     size_t owner_len;
-    bool sampled; /* the dump has samples of the stall, or about_threads is true */
+    bool has_packages; /* a frame of the current dump is in a Java package that has an owner */
+    bool sampled;      /* the dump has samples of the stall, or about_threads is true */
     /* The dump has no samples and was captured after the stall's end, so that the thread's
      * processor time is no evidence about its stack. */
     bool came_late;

@@ -10,6 +10,7 @@ bool link_other_owners(struct keyer *k, const struct judged_stack *s) {
     bool own = false, others = false;
     for (size_t i = 0; k->owner_len && i < s->cut; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
+        k->has_packages = k->has_packages || info->owner_len;
         if (info->owner_len && is_apps_owner(k, info)) {
             own = own || info->place == PLACE_KEEP;
         } else {

@@ -76,13 +76,19 @@ static const struct frame_info *common_action(struct keyer *k) {
     return best && best->votes >= total - best->votes ? best : NULL;
 }
 
+/* Returns the function at this depth, 0 being the outermost frame; NULL: the stack ends before it.
+ */
+static struct frame_info *function_at(const struct keyer *k, const struct judged_stack *s,
+                                      size_t depth) {
+    return depth < s->count ? judged_at(k, s, s->count - 1 - depth)->info->canonical : NULL;
+}
+
 /* Returns the number of outer frames that are the same functions in both stacks. */
 static size_t same_outer(const struct keyer *k, const struct judged_stack *a,
                          const struct judged_stack *b) {
     size_t n = 0;
-    while (n < a->count && n < b->count &&
-           judged_at(k, a, a->count - 1 - n)->info->canonical ==
-               judged_at(k, b, b->count - 1 - n)->info->canonical) {
+    const struct frame_info *function;
+    while ((function = function_at(k, a, n)) != NULL && function == function_at(k, b, n)) {
         n++;
     }
     return n;
@@ -144,13 +150,6 @@ static enum st note_others(struct keyer *k, const struct dump *d, const struct j
         kept[out->other_count++] = s;
     }
     return ST_OK;
-}
-
-/* Returns the function at this depth, 0 being the outermost frame; NULL: the stack ends before it.
- */
-static struct frame_info *function_at(const struct keyer *k, const struct judged_stack *s,
-                                      size_t depth) {
-    return depth < s->count ? judged_at(k, s, s->count - 1 - depth)->info->canonical : NULL;
 }
 
 /* Returns the function at this depth with most votes of the samples that take part, *votes of them;

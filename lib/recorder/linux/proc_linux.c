@@ -140,7 +140,7 @@ static bool find_number_async(const char *text, size_t size, const char *key, un
 
 bool proc_parse_blocked_async(const char *text, size_t size, int signal_number) {
     uint64_t blocked;
-    return signal_number == 0 || !find_number_async(text, size, "\nSigBlk:\t", 16, &blocked) ||
+    return !find_number_async(text, size, "\nSigBlk:\t", 16, &blocked) ||
            (blocked >> (signal_number - 1) & 1);
 }
 

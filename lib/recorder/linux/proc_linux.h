@@ -38,8 +38,7 @@ uint64_t proc_parse_start_async(const char *text, size_t size);
 bool proc_parse_dead_async(const char *text, size_t size);
 
 /* Does the thread block the signal, by the text of its /proc/self/task/TID/status? True also if the
- * text lacks the mask of blocked signals, as the thread is then gone, and for signal number 0, as
- * no signal is sent then. */
+ * text lacks the mask of blocked signals, as the thread is then gone. */
 bool proc_parse_blocked_async(const char *text, size_t size, int signal_number);
 
 /* May the thread be in a signal handler: does it, by its text of status, block a signal that the

@@ -190,6 +190,9 @@ static bool lives_async(const struct copy_source *s) {
 
 static bool takes_signal_async(const struct copy_source *s) {
     char text[4096];
+    if (s->signal_number == 0) {
+        return false; /* no thread may be asked */
+    }
     size_t size = proc_file_read_async(&s->status_file, text, sizeof text);
     return !proc_parse_blocked_async(text, size, s->signal_number);
 }

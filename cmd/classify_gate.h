@@ -58,10 +58,10 @@ bool classify_write_partial(const struct triage *t, struct sink *out,
 bool classify_read_baseline(struct triage **base, const struct classify_gate *g,
                             const struct cli_tool *tool, struct cli_failures *failures);
 /* Compares the finished `now` with *base and calls `print` with the result. *base is finished here;
- * if it was made with other rules than those of o, it is first sorted into buckets again by k.
- * Returns CLI_FAILED if the comparison failed, with the error printed, or if `failures` counts any
- * failure; else CLI_GATE if --fail-on names a verdict that was found, CLI_GATE_DATA if there is too
- * little data and --fail-on is given without allow_inconclusive, CLI_OK otherwise. */
+ * if it was made with other rules than `now`, it is first sorted into buckets again by k. Returns
+ * CLI_FAILED if the comparison failed, with the error printed, or if `failures` counts any failure;
+ * else CLI_GATE if --fail-on names a verdict that was found, CLI_GATE_DATA if there is too little
+ * data and --fail-on names any verdict but "back", without allow_inconclusive, CLI_OK otherwise. */
 int classify_compare(const struct triage *now, struct triage **base, const struct classify_gate *g,
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
                      void (*print)(void *ctx, const struct gate *g), void *ctx,

@@ -100,8 +100,8 @@ const char *cli_temporary_folder(void) {
 /* ---- making indexes ---- */
 
 /* Files of LARGE_FILE bytes or more are indexed one after the other, each by all threads, or they
- * would be finished last. If there are at least as many files as threads, each thread indexes small
- * files by itself, as several threads on one small file would mostly wait for each other. */
+ * would be finished last. Once as many small files are held back as there are threads, each thread
+ * indexes small files by itself, as several threads on one would mostly wait for each other. */
 enum { LARGE_FILE = 32 << 20, JOBS_PER_THREAD = 4 };
 
 struct indexing {
@@ -109,8 +109,8 @@ struct indexing {
     VEC(struct catalog_entry) entries; /* arch and name belong to the finder; key is owned */
     size_t built;
     struct pool *pool;
-    VEC(struct index_job *) held; /* files held back until there is one for every thread */
-    bool side_by_side;            /* there were at least as many small files as threads */
+    VEC(struct index_job *) held; /* small files that are held back, fewer than threads */
+    bool side_by_side;            /* each small file is indexed by one thread */
     bool listed;                  /* the permanent store was given a catalog */
     struct err failure;           /* first error that ends the run */
 };
@@ -290,8 +290,7 @@ static enum st index_one(void *ctx, const struct index_source *source,
     return err_is(&run->failure) ? err_set(e, run->failure.code, "%s", run->failure.text) : ST_OK;
 }
 
-/* Indexes the files of the set: each large one by all threads, and, if there are at least as many
- * small ones as threads, several small ones at a time, each by one thread. */
+/* Indexes the files of the set, and waits until all are finished. */
 static enum st index_each(struct indexing *run, struct symbol_set *set, struct err *e) {
     unsigned threads = run->x->threads;
     enum st st =

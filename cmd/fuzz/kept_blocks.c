@@ -12,9 +12,7 @@
 #include <sys/mman.h>
 
 enum { LARGE = 64 * 1024, LARGEST = 8 * 1024 * 1024, BLOCKS_MAX = 64 };
-/* SET_MAX: blocks of at most so many bytes are cleared by memset; the pages of longer ones are
- * given back to the system instead. */
-enum { PAGE = 4096, SET_MAX = 4 * PAGE };
+enum { PAGE = 4096 };
 
 /* AddressSanitizer has these functions; gcc has no header that declares them. */
 void __asan_poison_memory_region(const volatile void *p, size_t len);
@@ -106,7 +104,7 @@ static void *take_block(size_t len) {
 static void clear_block(void *p, size_t len) {
     char *first = (char *)(((uintptr_t)p + PAGE - 1) / PAGE * PAGE);
     char *last = (char *)(((uintptr_t)p + len) / PAGE * PAGE), *end = (char *)p + len;
-    if (len <= SET_MAX || madvise(first, (size_t)(last - first), MADV_DONTNEED) != 0) {
+    if (madvise(first, (size_t)(last - first), MADV_DONTNEED) != 0) {
         memset(p, 0, len);
         return;
     }

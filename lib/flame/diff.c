@@ -71,8 +71,8 @@ void diff_change(struct strbuf *out, const uint64_t sides[STACK_SIDES], unsigned
 
 /* ---- the picture ---- */
 
-/* Sets the frame's colour, a class of flame.css: red if its weight grew, blue if it shrank, in four
- * shades each; other colours if it changed little, is new or is gone. */
+/* Sets the frame's colour, a class of flame_colours.css: red if its weight grew, blue if it shrank,
+ * in four shades each; other colours if it changed little, is new or is gone. */
 static void diff_colour(const uint64_t sides[STACK_SIDES], char colour[PALETTE_COLOUR_SIZE]) {
     enum { LITTLE = 20, SOME = 100, MUCH = 300, HALF = 500 }; /* thousandths */
     uint64_t base = sides[STACK_BASE], now = sides[STACK_NEW];

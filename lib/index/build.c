@@ -96,7 +96,7 @@ static void free_jobs(struct index_build_run *b) {
 
 /* ---- on the workers ---- */
 
-/* The work of a second thread while the DWARF is opened: reading the symbols, and inflating
+/* The work that another thread may do while the DWARF is opened: reading the symbols, and inflating
  * sections if there are several threads. */
 struct side_job {
     struct index_build_run *b;

@@ -23,7 +23,7 @@ struct flat_record {
     uint64_t low, high;
     size_t first_node, node_count, first_step, step_count;
     uint32_t all_at; /* bitwise or of the member `at` of all steps of the record */
-    uint32_t offset; /* offset of the record's bytes in the index, once it is encoded */
+    uint32_t offset; /* offset of the record in section DATA of the index, once it is encoded */
 };
 
 /* A line of code that is outside of the unit's functions. */

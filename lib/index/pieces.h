@@ -40,8 +40,8 @@ struct piece_vec {
  * address, the units that claim it are asked, the last one in `claims` first, LIVE_CLAIMS_MAX
  * claims at most. The first unit with a function that owns the address answers. If none has one,
  * the symbol that owns the address answers, with the line of the first of these units that has a
- * line there; without a symbol, the function without a name. claims: in the order of debug_claims.
- * Never ST_NONE. */
+ * line there; without a symbol, the function without a name (object_function_extents) that owns it.
+ * claims: in the order of debug_claims. Never ST_NONE. */
 enum st pieces_cut(struct piece_vec *out, struct encoder *c, const struct unit_code *units,
                    const struct debug_claim *claims, size_t claim_count,
                    struct err *e) BASE_MUST_USE;

@@ -11,8 +11,8 @@
 /* Did libelf run out of memory since the caller set errno to 0? Neither its results nor its public
  * error numbers show it. */
 bool elffile_lacked_memory(void);
-/* Fails with ERR_NOMEM if libelf lacked memory, else with ERR_FORMAT and libelf's reason: "bad WHAT
- * in 'FILE': reason". */
+/* Fails with ERR_NOMEM if libelf lacked memory, else with ERR_FORMAT: "bad WHAT in 'FILE': reason".
+ */
 enum st elffile_error(const struct object *o, const char *what, struct err *e);
 
 /* Is the name that of a mapping symbol (ARM ELF ABI: AAELF32 §5.5.5, AAELF64 §5.7.1; RISC-V psABI)?

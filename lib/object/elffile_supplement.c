@@ -8,7 +8,7 @@
 enum { SUP_VERSION = 5 };
 
 /* Reads `len` bytes as the id of a file. ST_ERR: the reader failed before, the name or the id is
- * empty, or the id is too long. */
+ * empty, or the id is longer than IMAGE_ID_MAX or than what is left to read. */
 static enum st read_id(struct reader *r, size_t len, size_t name_len, const char *section,
                        const struct object_slice *s, struct image_id *id, struct err *e) {
     enum st st = reader_check(r, e, section);

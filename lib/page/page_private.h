@@ -9,8 +9,8 @@
 #include "page/page.h"
 
 enum {
-    /* Maximum number of character cells (xml_text_add_short) shown of a text; names of templates
-     * are long. */
+    /* Maximum number of character cells (xml_text_add_short) that page_put shows of a text; names
+     * of templates are long. */
     PAGE_CELLS = 400,
     PAGE_KNOWN_TEXTS = 512,
     PAGE_VERSIONS = 8 /* maximum number of versions in a trend: the newest ones */

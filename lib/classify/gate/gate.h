@@ -44,8 +44,8 @@ struct gate_options {
     unsigned regressed_percent; /* least rise, in percent, that counts as regressed */
     uint64_t min_users; /* minimum number of users for which a bucket can be new, and a run be
                            compared */
-    /* Number of the app's functions that rules count in a full key of level 2; 0 = unknown: the
-     * largest number that a key of the two runs has. */
+    /* Number of functions that count (key_options.wanted) in a full key of level 2; 0 = unknown:
+     * the largest number of the app's functions that a key of the two runs has. */
     unsigned key_functions;
     /* Verdicts that gate_print_junit reports as failures; they do not change the comparison. */
     bool fail_on[GATE_VERDICTS];

@@ -57,9 +57,9 @@ static size_t last_stand_in(const struct keyer *k, const struct judged_stack *s,
     return last;
 }
 
-/* Adds the framework that frame `app` called to the keys. Nothing is added if that frame called
- * runtime code, if only frames of the app are further inside, or if a vendor's library called
- * itself. False: out of memory. */
+/* Adds the framework that frame `app` called to the keys. Nothing is added if the called frame has
+ * no framework, as runtime code has none, if only frames of the app are further inside, or if a
+ * vendor's or a linked library called itself. False: out of memory. */
 static bool add_framework(struct keyer *k, const struct judged_stack *s, size_t app,
                           struct key levels[KEY_LEVELS]) {
     const struct frame_info *caller = judged_at(k, s, app)->info;

@@ -1,4 +1,4 @@
-/* Joins the pieces of a stack to a dump. */
+/* Makes a dump of the pieces of a stack. */
 #include <jansson.h>
 #include <string.h>
 

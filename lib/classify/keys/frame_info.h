@@ -24,7 +24,7 @@ struct image_facts {
 /* A cache entry: a frame, or an image, that was looked up recently, at the index of its quick
  * hash. */
 struct recent_frame {
-    const char *head; /* head of the frame's image; NULL = the frame has no name */
+    const char *head; /* as in struct raw_frame; NULL = the frame has no name */
     /* Part of a key of by_raw: the name, and one byte after it the linkage name. */
     const char *function;
     size_t function_len, linkage_len;

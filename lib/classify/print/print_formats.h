@@ -28,7 +28,7 @@ struct print_format {
     bool page;        /* the format is the page of lib/page and has no printers */
     /* Prints a triage. NULL: the format is the page, or has no report of a triage. */
     void (*triage)(const struct triage *t, const struct triage_view *v, struct sink *out);
-    /* Prints a gate. NULL: the format has no report of a gate. */
+    /* Prints a gate. NULL: the format is the page, or has no report of a gate. */
     void (*gate)(const struct gate *g, struct sink *out);
     /* Prints the holders of locks; NULL: the format has no such report. */
     void (*holders)(const struct triage *t, const struct triage_view *v, struct sink *out);

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* The columns: the name; the word in rules and in every output; the default reason;
- * the colour in a picture, a class of flame.css; the place in the picture's legend, 0 = none. Rules
+ * the colour in a picture, a class of flame_colours.css; the place in its legend, 0 = none. Rules
  * can set the causes up to IDLE; the others are concluded from more than frames. The order of the
  * rows is part of rules_hash and breaks ties between causes. */
 #define RULE_CAUSES(X)                                                                             \

@@ -38,7 +38,7 @@ enum rule_kind {
 /* The place of a frame in the key. */
 enum rule_place {
     PLACE_KEEP = 0, /* relevant; the default if no rule matches */
-    PLACE_SKIP,     /* the frame is in no key */
+    PLACE_SKIP,     /* in no key, unless a frame of the app has to stand in for others */
     PLACE_PREFIX,   /* part of the key, but not counted among key_options.wanted */
     PLACE_CUT       /* this frame and its callers are no evidence about the stall */
 };

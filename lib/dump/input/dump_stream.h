@@ -53,7 +53,7 @@ struct dump_stream_line {
 bool dump_stream_line(struct dump_stream *s, struct dump_stream_line *out);
 /* Does a document begin with the first line of the input that is not blank, or would
  * dump_stream_next find a report after other lines? No document may have been read yet. Returns
- * true for an input that cannot be read. */
+ * true for an input that cannot be read, and false for one whose first bytes are not text. */
 bool dump_stream_sees_document(struct dump_stream *s);
 /* Does an input that starts with these bytes hold a text report, at its beginning or after other
  * lines? *more is set if the answer about the beginning needs further bytes. ST_NONE: no. ST_ERR:

@@ -9,8 +9,8 @@
 #include "dump/reports/report_format_private.h"
 #include "dump/reports/report_span_private.h"
 
-/* Finds how the lines from offset `at` of the text on were changed, and reads as many lines as that
- * needs. */
+/* Finds how the lines from offset `at` of the text on were changed. If further bytes may change the
+ * answer, more of the input is read, until more than REPORT_LOOK_MAX bytes are there. */
 static struct text_mend mend_at(struct dump_stream *s, size_t at) {
     for (;;) {
         bool more = false, soon = false;

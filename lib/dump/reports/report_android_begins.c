@@ -104,9 +104,9 @@ static bool begins_with_mail(struct span text, bool *more) {
     return false;
 }
 
-/* Does the text begin with the head of an entry of DropBoxManager: "Process:", then "PID:" or
- * "Flags:", then other headers without a blank line between them, of which "Subject:" is the last,
- * and does a trace follow the subject? Entries of other kinds have no trace. */
+/* Does the text begin with the head of an entry of DropBoxManager, and does a trace follow it? The
+ * head begins with "Process:" and ends with "Subject:"; if other headers are between them, the
+ * first of these is "PID:" or "Flags:". Entries of other kinds have no trace. */
 static bool begins_with_entry(struct span text, bool *more) {
     enum { HEADERS_MAX = 24 };
     struct span line;
@@ -299,8 +299,8 @@ static bool is_other_time(struct span a, struct span b) {
     return apart < 0 || apart > TOGETHER_MS;
 }
 
-/* Returns the rank of a line by which the parts of a process's section are ordered; 0: the line has
- * none. A line whose rank is not above the last one begins another report. */
+/* Returns the rank of a line, by which android_ends knows the order of the parts of a process's
+ * section; 0: the line has none. */
 static int rank_of(struct span line) {
     struct android_thread_line head;
     if (line_has_head(line, "----- pid ")) {
@@ -312,7 +312,8 @@ static int rank_of(struct span line) {
     return android_thread_line(line.p, line_len(line), &head) && head.tid == 1 ? 3 : 0;
 }
 
-/* Is the line a thread's first one, with the thread's id in the virtual machine? */
+/* Is the line a thread's first one, with the name in quotes and the thread's id in the virtual
+ * machine? */
 static bool is_quoted_thread(struct span line, struct android_thread_line *out) {
     return line.p < line.end && *line.p == '"' &&
            android_thread_line(line.p, line_len(line), out) && out->tid >= 0;

@@ -67,7 +67,7 @@ struct perf_process {
 struct perf_text {
     struct err *e;
     VEC(struct perf_process *) processes;
-    const char *event; /* event of the first sample; samples of other events are only counted */
+    const char *event; /* event of the first sample taken; samples of others are only counted */
     size_t event_len;
     uint64_t others;
     uint64_t idle;  /* samples of the idle task, which are left out */
@@ -172,8 +172,8 @@ static enum st perf_add_frame(struct perf_process *p, const struct perf_frame_li
                : ST_ERR;
 }
 
-/* Parses a frame, whose file mail may have folded to the next line; *feed becomes the end of the
- * last line taken. */
+/* Parses a frame, together with the next line if mail folded the frame's file there; *feed, the
+ * line feed of `line` (NULL = none), then becomes that of the next line. */
 static bool take_folded_frame(struct span line, const char *end, const char **feed,
                               struct perf_frame_line *out) {
     if (perf_frame_line(line, out)) {

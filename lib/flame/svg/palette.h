@@ -17,16 +17,16 @@ enum palette_kind {
 /* The way in which colours are chosen. Zero-initialised = by module. */
 struct palette {
     enum palette_kind kind;
-    char hue; /* PALETTE_HUE: the hue, a letter of flame.css */
+    char hue; /* PALETTE_HUE: the hue, a letter of flame_colours.css */
 };
 
 /* Parses a palette's name: "module", "hash", or a word of flamegraph.pl, "hot", "mem", "io", "red",
  * "blue" and so on, of which "java", "js" and "perl" mean "module". False for any other word. */
 bool palette_parse(const char *word, struct palette *out);
 
-/* Writes the colour as a class of flame.css: a letter for the hue and a digit for the shade. 'w' is
- * for names without a module or group and for the palette "hot", 'x' for unresolved frames in every
- * palette. */
+/* Writes the colour as a class of flame_colours.css: a letter for the hue and a digit for the
+ * shade. 'w' is for names without a module or group and for the palette "hot", 'x' for unresolved
+ * frames in every palette. */
 enum { PALETTE_COLOUR_SIZE = 3 };
 void palette_colour(const struct palette *p, const struct frame_name *f,
                     char out[PALETTE_COLOUR_SIZE]);

@@ -29,7 +29,7 @@ struct svg_marks {
     size_t key_count;
 };
 struct svg_key {
-    const char *colour; /* a class of flame.css */
+    const char *colour; /* a class of flame_colours.css */
     const char *text;
 };
 

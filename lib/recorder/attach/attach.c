@@ -292,7 +292,7 @@ static struct attach_sums sum_threads(const struct attach *a, uint64_t now_ns) {
     return sums;
 }
 
-/* Publishes the sums of all watched threads for the session's record. */
+/* Publishes the sums of sum_threads for the session's record. */
 static void publish_sums(struct attach *a) {
     const struct attach_sums sums = sum_threads(a, stallrec_clock_ns());
     struct rec_totals totals = {.suppressed_alone = sums.suppressed_alone};

@@ -253,9 +253,10 @@ struct rec_totals {
     uint64_t launches, launches_ms;   /* ended launches of processes that were not prewarmed; their
                                          time in all */
     uint64_t prewarmed, prewarmed_ms; /* ended launches of prewarmed processes; their time in all */
-    uint64_t spans, spans_unwatched;  /* spans: number of actions begun; spans_unwatched: number of
-                                         those that were not watched, or that ended late while
-                                         another late action was examined */
+    uint64_t spans, spans_unwatched;  /* spans: number of actions begun while STALLREC_DETECT_SPAN
+                                         is on; spans_unwatched: number of those for which there
+                                         was no room, or that ended late while another late action
+                                         was examined */
     uint32_t threads_left_out; /* the largest number of threads that a dump left out for lack of
                                   room (config.max_threads) */
 };

@@ -131,7 +131,7 @@ struct rec_core {
     struct rec_record records[REC_RECORDS];
     struct rec_totals totals;
     uint64_t stall_count, close_count;
-    uint64_t postponed_ns; /* no closed dump is written before this time */
+    uint64_t postponed_ns; /* time until which closed dumps wait (rec_core_write_due) */
 
     struct rec_semaphore semaphore;
     struct rec_frames frames;
@@ -148,7 +148,7 @@ struct rec_core {
     uint64_t past_ns;       /* time at which rec_core_attribute was called */
     uint64_t waits_busy_ns; /* while the loop is in doubt: time at which the thread's last wait
                                ended; 0 = the thread waits */
-    uint64_t hold_ns;       /* no dump is written before this time */
+    uint64_t hold_ns;       /* time until which stalls may be taken back, so that dumps wait */
     uint64_t begin_ns;      /* start of the program's time that rec_core_watched covers */
     uint64_t program_ns; /* begin_ns of the first rec_core_doubt, or of the latest one that reported
                             that another program had replaced the one before */

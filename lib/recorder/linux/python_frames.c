@@ -207,8 +207,8 @@ static uint32_t read_line_async(const struct python_process *p, uint64_t table, 
                : 0;
 }
 
-/* Is the file the app's own, and not one of the interpreter's library or of an installed
- * package? */
+/* Is the file the app's own, and not one of the system, of the interpreter's library or of an
+ * installed package? */
 static bool is_own_file_async(const char *file) {
     if (file[0] == '<') {
         return strncmp(file, "<frozen", 7) != 0;

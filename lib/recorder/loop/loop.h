@@ -37,8 +37,8 @@ struct rec_loop_poll {
 enum { REC_LOOP_EVENTS = 5 };
 
 /* Fills in the events since the last call, in the order in which they must be passed to the core;
- * returns their number. A stretch that began and ended meanwhile is not given, except for the end
- * of a launch and the sum of the time of such stretches. */
+ * returns their number. Of stretches that began and ended meanwhile only the sum of their time is
+ * given, and of several activities only the latest; the end of a launch is given in any case. */
 uint32_t rec_loop_poll(struct rec_loop_poll *poll, struct rec_event events[REC_LOOP_EVENTS]);
 
 /* Does the same as the edge hooks of stallrec.h, with a clock reading `now` of the caller's, whose

@@ -23,22 +23,22 @@ struct rec_recovery {
     void (*count)(void *ctx, struct rec_about *about);
     void (*wrote)(void *ctx, const struct rec_dump *dump, const struct rec_about *about,
                   const char *path, enum stallrec_error st);
-    /* Called for a spool whose process lives, or which another process recovers; pid is that in
-     * the spool's name. NULL: not called. */
+    /* Called for each spool that counts in rec_recovered.alive; pid is that in the spool's name.
+     * NULL: not called. */
     void (*alive)(void *ctx, uint32_t pid);
     void *ctx;
 };
 
 struct rec_recovered {
-    uint32_t dumps;   /* number of dumps written */
+    uint32_t dumps;   /* number of dumps written, without those in `earlier` */
     uint32_t fatal;   /* number of dumps, of those in `dumps`, whose process died in the stall */
     uint32_t earlier; /* number of written dumps, counted only here, of recorders that started
                          before since_ms */
     uint32_t lost;  /* number of dumps that could not be written, and whose spools stay for the next
                        call */
     int lost_error; /* errno of the last lost dump; 0 = none */
-    uint32_t damaged; /* number of slots and of spools' headers that could not be read */
-    uint32_t alive;   /* number of spools of living processes, or which another process recovers */
+    uint32_t damaged; /* number of headers of spools and of dumps in slots that are damaged */
+    uint32_t alive;   /* number of spools passed over, such as those of living processes */
 };
 
 /* Writes the dumps of the spools in the folder whose processes are dead, and removes the spools but

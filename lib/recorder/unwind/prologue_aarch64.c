@@ -153,7 +153,7 @@ bool prologue_sets_pointer_async(const struct cfi_module *module, uint64_t start
 
 /* ---- the path to the end of a function ---- */
 
-/* Returns the number of bytes that each register takes in a load or store of a pair. */
+/* Returns the unit, in bytes, of the offset in a load or store of a pair. */
 static int64_t pair_scale_async(uint32_t insn) {
     unsigned opc = insn >> 30;
     if (insn >> 26 & 1) {
@@ -175,7 +175,7 @@ static bool is_single_writing_back_async(uint32_t insn) {
 }
 
 /* Computes how many bytes one instruction adds to sp. False: that is known only at run time, or the
- * instruction loads or stores vectors with write-back. */
+ * instruction is one of LD1 to LD4 and ST1 to ST4 with write-back. */
 static bool sp_change_async(uint32_t insn, int64_t *change) {
     *change = 0;
     if (is_async(insn, MASK_IMM_SP, ADD_SP_SP)) {
@@ -189,7 +189,7 @@ static bool sp_change_async(uint32_t insn, int64_t *change) {
     } else {
         return !lowers_sp_async(insn) && !is_async(insn, MASK_IMM_SP, ADD_SP_FP) &&
                !is_async(insn, MASK_IMM_SP, SUB_SP_FP) &&
-               /* These are loads and stores of vectors with write-back. */
+               /* These are LD1 to LD4 and ST1 to ST4 with write-back. */
                !is_async(insn, UINT32_C(0xbe8003e0), UINT32_C(0x0c8003e0));
     }
     return true;

@@ -147,8 +147,8 @@ static void sum_loop(const struct monitor_loop *l, uint64_t now, struct monitor_
     }
 }
 
-/* Adds up the counts of all watched threads, and publishes the sums to the session's record, to
- * monitor_totals() and to finding.publish. */
+/* Adds up the counts of all threads that are or were watched, and publishes the sums to the
+ * session's record, to monitor_totals() and to finding.publish. */
 static void publish_totals(struct stallrec *rec) {
     const uint64_t now = stallrec_clock_ns();
     const struct rec_inbox *inbox = rec->first.thread->inbox;

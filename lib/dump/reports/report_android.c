@@ -33,8 +33,7 @@ struct android {
     struct report *r;
     struct report_lines lines;
     const char *line; /* current line without its leading blanks */
-    size_t sections; /* number of "----- pid" lines so far, or of xCrash's "pid:" lines; the process
-                        of the first one hung */
+    size_t sections;  /* number of processes begun so far: "----- pid" lines, and xCrash's "pid:" */
     bool ended; /* the lines of the first process have ended, or are not those of the process that
                    hung */
     bool headless;  /* the first process has no "----- pid" line, but other lines of a process */
@@ -56,7 +55,7 @@ struct android {
     uint64_t missing;   /* frames that are missing, by the gaps in the native frames' numbers and by
                            ART's "... repeated" */
     uint64_t stray;     /* frames left out because they stand under no heading of their thread */
-    uint64_t unread;    /* lines of threads that could not be read */
+    uint64_t unread; /* lines of threads that could not be read, or that were joined or repeated */
     struct report_thread thread;
     const char *arch;   /* architecture that the process's lines tell; NULL = none */
     uint64_t announced; /* threads that the section announces; 0 = not given */

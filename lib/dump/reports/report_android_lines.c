@@ -13,7 +13,7 @@ static bool android_text_begins(const char *s, const char *with) {
 /* ---- the first line of a thread ---- */
 
 /* Takes a word such as "tid=12" of a thread's first line, where key is "tid=", and the blanks after
- * it; false: another word is there, or the number is above INT32_MAX. */
+ * it; false: another word is there, or no number up to INT32_MAX follows the key. */
 static bool android_take_number(struct span *s, const char *key, uint64_t *out) {
     size_t len = strlen(key), digits = 0;
     if (!line_has_head(*s, key)) {

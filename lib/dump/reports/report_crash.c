@@ -257,7 +257,8 @@ static bool is_nameless_row(const struct reading *t, const struct crash_frame *f
            !f->has_base && t->r->frames.data[count - 1].address == report_strip(t->r, f->address);
 }
 
-/* Adds the frame that was read. One without an address is added as 0, to keep its place. */
+/* Adds the frame that was read, if it is one of the thread's. One without a whole address is added
+ * as 0, to keep its place. */
 static enum st end_frame(struct reading *t) {
     struct crash_frame f;
     bool belongs;

@@ -1,6 +1,6 @@
-/* Joins the rows of one address. Neighbouring rows of a stack with the same address are a function
- * and the functions inlined into it, as "[inlined]" in .crash, "inline" in .ips and equal addresses
- * in Sentry's and Bugsnag's events say. */
+/* Makes one frame of neighbouring rows of a stack with the same address, which are a function and
+ * the functions inlined into it, as "[inlined]" in .crash, "inline" in .ips and equal addresses in
+ * Sentry's and Bugsnag's events say. */
 #include <stdio.h>
 #include <string.h>
 

@@ -236,8 +236,8 @@ uint64_t report_name(struct report *r, const struct report_name *name);
 
 /* ---- inlined functions (report_inlined.c) ---- */
 
-/* Joins neighbouring frames of one address that have different names to one frame with inlined
- * functions. If an address has other names elsewhere in the report, or cannot be an address of
+/* Makes one frame with inlined functions of neighbouring frames of one address that have different
+ * names. If an address has other names elsewhere in the report, or cannot be an address of
  * code, its frames become frames without an address, and the dump's "lack" says so. */
 enum st report_join_inlined(struct report *r) BASE_MUST_USE;
 /* Writes the dump's "names", if there are any. */
@@ -352,7 +352,8 @@ const char *report_role(const char *text);
 void report_version(struct report *r, const char *value, bool build_first);
 /* Adds the symbol for an address from "NAME + 24", "NAME (File.m:12)", "NAME + 24 (File.m:12)" or
  * "NAME", each perhaps with "[inlined]" behind the offset or the name, or as atos(1) writes it,
- * "NAME (in IMAGE) (File.m:12)". Returns its number as report_name does. */
+ * "NAME (in IMAGE) (File.m:12)". Returns its number as report_name does; 0, too, for an address,
+ * which atos writes in place of a name that it does not know. */
 uint64_t report_symbol(struct report *r, uint64_t address, const char *s);
 /* Returns the text after "NAME (in IMAGE)" in atos' output, " (File.m:12)" or " + 24"; NULL: the
  * text has another form. */

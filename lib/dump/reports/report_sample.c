@@ -331,9 +331,9 @@ static bool begins_with_headers(struct span text, bool *more) {
     return false;
 }
 
-/* Does the text begin with sample(1)'s first line, or with the graph alone? The first words of that
- * line may also occur in prose, so that it must name an interval in milliseconds. *more is set if
- * further bytes would decide. */
+/* Does the text begin with sample(1)'s first line, the headers or the graph? The first words of
+ * that line may also occur in prose, so that it must name an interval in milliseconds. *more is set
+ * if further bytes would decide. */
 static bool sample_recognise(struct span text, bool *more) {
     static const char word[] = "millisecond";
     const char *feed = memchr(text.p, '\n', (size_t)(text.end - text.p));

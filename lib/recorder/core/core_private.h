@@ -87,7 +87,7 @@ struct rec_track {
     struct rec_open_stall stall;
 };
 
-/* The most actions that run at a time. */
+/* The most actions that are watched at a time. */
 enum { REC_SPANS = 16 };
 
 struct rec_span {
@@ -331,10 +331,10 @@ void rec_stall_forget(struct rec_core *core, uint64_t from_ns);
 
 /* ---- record.c ---- */
 
-/* Copies the ring, the threads and the images of this moment into the dump of a free record; the
- * caller sets the dump's stall and the record's about_work before. A dump that is about work gets
- * all threads, with their shares of the processor; others get the threads once the stall has
- * lasted config.threads_after_ms. */
+/* Copies the ring, the watched thread and the images of this moment into the dump of a new record;
+ * the caller sets the dump's stall and the record's about_work before. A dump that is about work
+ * gets the other threads, too, with their shares of the processor; any other dump gets them once
+ * the stall has lasted config.threads_after_ms. */
 void rec_record_fill(struct rec_core *core, struct rec_record *record,
                      const struct rec_heaviest *heaviest);
 /* Adds the other threads to a dump and updates the main thread's state, but not its stack. If the

@@ -103,16 +103,16 @@ struct finder_wait {
 
 enum finder_verdict {
     FINDER_PART, /* the wait is part of the work of one of the loop's turns */
-    FINDER_IDLE, /* the loop waits, until finder_end; while no loop is believed, any wait that
-                    blocks */
+    FINDER_IDLE, /* the loop waits, until finder_end; while no loop is believed, or it is in doubt,
+                    any blocking wait at an allowed place */
     FINDER_TURN  /* the loop begins another turn */
 };
 
 enum finder_news {
     FINDER_NOTHING_NEW,
     FINDER_DOUBTS, /* the believed loop is in doubt from now on */
-    FINDER_FOUND   /* another loop is believed, or the former one again; finder_idle gives its waits
-                    */
+    FINDER_FOUND   /* a loop is believed, a new one or the former one again; finder_idle gives its
+                      waits */
 };
 
 /* Waits with short pauses between them, from the start of the first to the end of the last. If

@@ -52,11 +52,11 @@ bool rec_spool_works(const struct rec_spool *spool);
  * names that the dump has by now to the slot. loop_at: as in rec_about. */
 void rec_spool_keep(struct rec_spool *spool, uint32_t slot, const struct rec_dump *dump,
                     const char *loop_at);
-/* Stores the dump's changed times and counts. closed: from now on only the stall's duration
- * changes. */
+/* Stores the dump's changed times and counts. closed: from now on only the stall's duration, its
+ * gaps and whether it has ended change. */
 void rec_spool_grow(struct rec_spool *spool, uint32_t slot, const struct rec_dump *dump,
                     bool closed);
-/* Frees the slot of a dump that was written to a file, or is lost. */
+/* Frees the slot of a dump that was written to a file, is lost or was taken back. */
 void rec_spool_drop(struct rec_spool *spool, uint32_t slot);
 
 /* Stores whether the app is in the background, where the system may end it at any time. It may be

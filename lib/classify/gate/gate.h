@@ -33,7 +33,8 @@ enum gate_verdict {
                  is significant */
     GATE_REGRESSED,    /* the rate rose significantly, by at least the percentage of the options */
     GATE_INCONCLUSIVE, /* there is not enough data for a verdict */
-    GATE_PLATFORM,     /* new, but only on a system or a device that the base did not have */
+    GATE_PLATFORM,     /* all of the bucket's dumps are of systems, or of devices, that the base did
+                          not have */
     GATE_IGNORED,      /* new or regressed, but people marked it to be ignored */
     GATE_VERDICTS
 };

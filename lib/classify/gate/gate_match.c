@@ -1,6 +1,4 @@
-/* Finds the buckets of two runs that are the same stall: those with equal keys, those that share
- * an earlier id, those whose keys differ by one function of the app, and those whose functions have
- * no names in another build of the app. */
+/* Finds the buckets of two runs that are the same stall, although their keys may differ. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -19,8 +19,8 @@ bool gate_match_buckets(struct gate_match *m, const struct triage *const run[RAT
                         size_t full);
 void gate_match_release(struct gate_match *m);
 
-/* gate_rows.c. Makes the rows of all stalls and of the buckets of both levels. False: out of
- * memory. */
+/* gate_rows.c. Makes the rows of buckets of both levels and, if exposure is known, that of all
+ * stalls. False: out of memory. */
 bool gate_add_rows(struct gate *g);
 /* Makes the rows of pools. Each pool adds up compared rows of level-1 buckets that are too small to
  * show a change by themselves, without those of a new platform. False: out of memory. */

@@ -41,7 +41,7 @@ struct recent_image {
 struct recent_file {
     const char *file; /* NULL = the entry is empty */
     const struct image_facts *facts;
-    const char *head; /* head of the frames of this library in the image */
+    const char *head; /* head of the file's frames in the image */
     size_t head_len;
     const char *package; /* NULL = the file is of no library that is known */
     size_t package_len;
@@ -74,8 +74,8 @@ struct frame_table {
     struct map by_raw; /* key: text of a dump about a frame; value: index in infos */
     struct map by_key; /* key: image and function as in a key; value: index in infos of the
                           canonical info */
-    /* Key: indexes in infos of a frame, of the canonical info of frame_callers.next and of
-     * frame_callers.under, SIZE_MAX = none; value: index in infos of the frame with these
+    /* Key: indexes in infos of a frame, of the canonical info of its frame_callers.next, and of its
+     * frame_callers.under itself, SIZE_MAX = none; value: index in infos of the frame with these
      * callers. */
     struct map by_caller;
     VEC(struct frame_info *) infos;

@@ -29,7 +29,7 @@ enum {
  * have one image and one function; they have the same `canonical`. */
 struct frame_info {
     /* Image in keys: the image id of an unresolved frame, if it is known; else "app", the vendor,
-     * the framework that a rule names, or, if there is none of these, image_name. */
+     * the framework that a rule names, the linked library, or image_name. */
     const char *image;
     const char *function;   /* normalised; "+0x1a2b", its offset in the image, if unresolved; "" =
                                a whole library */
@@ -56,8 +56,8 @@ struct frame_info {
     unsigned confidence; /* confidence of the cause, in permille; 0 = no cause */
     const char *reason;  /* text of the cause; "" = no cause */
     const char *vendor;  /* with SIDE_VENDOR: name of the vendor; else NULL */
-    /* Public name of the framework; "" = runtime code, which is no framework, or code without a
-     * rule, a vendor and an image name. */
+    /* Public name of the framework, else the name of the linked library, the vendor or the image;
+     * "" = runtime code, which is no framework, or code that has none of these. */
     const char *framework;
     /* The function is in the app, and part of a library that was linked into it: a framework by a
      * rule, or a library by its source file. */

@@ -153,8 +153,8 @@ struct debug_others {
  * its functions. The slice and the others (the finder's context too) must outlive *out; others may
  * be NULL. ST_NONE: there is no DWARF. ST_ERR: the DWARF cannot be opened at all. Not thread safe:
  * one struct debug per thread. complain (may be NULL) is called, now or while units are read, once
- * for each damaged unit, and with DEBUG_NO_UNIT for a damaged section or another file that cannot
- * be used. */
+ * for each damaged unit (in an object file of a debug map, at each read), and with DEBUG_NO_UNIT
+ * for a damaged section or another file that cannot be used. */
 enum st debug_open(struct debug **out, const struct object_slice *s,
                    const struct debug_others *others, debug_complain complain, void *ctx,
                    struct err *e) BASE_MUST_USE;
@@ -224,7 +224,8 @@ enum st debug_claims(struct debug *d, struct debug_claim **out, size_t *count,
 uint64_t debug_unit_size(struct debug *d, size_t unit);
 /* Reads one unit alone into *out, which is all zeros, or a unit that was read before, whose memory
  * is used again. On damage inside the unit the part before the damage is kept, and complain is
- * called. ST_ERR: nothing could be read, and *out is released. */
+ * called. The unit of an object file that is missing or changed is empty. ST_ERR: nothing could be
+ * read, or out of memory; *out is released. */
 enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out,
                         struct err *e) BASE_MUST_USE;
 /* Is the unit's source in assembler, in which one line, a macro's, may make several functions? */

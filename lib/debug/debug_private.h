@@ -95,7 +95,7 @@ struct unit_scratch {
 
 /* The unit in another file that a skeleton unit stands for. */
 struct debug_split {
-    const struct object_slice *slice; /* NULL: not found */
+    const struct object_slice *slice; /* NULL: not found, or of no use */
     bool packed;                      /* the unit is in a package (.dwp), in row `row` */
     struct split_row row;
     struct debug_file *file; /* NULL: not read yet by this struct debug, or unreadable */
@@ -243,8 +243,8 @@ enum st aranges_read(const struct sections *s,
 enum st origin_resolve(struct debug *d, struct debug_file *f, struct unit_entry *u,
                        const struct die_attrs *a, struct origin *out, struct err *e) BASE_MUST_USE;
 /* Gives the file number o->decl_file of o->decl_unit, which is not the unit being read, and the
- * file's path, which d owns. ST_NONE: there is no such file, its name is empty, or its path cannot
- * be composed. */
+ * file's path, which lives as long as d. ST_NONE: the unit has no line table or no such file, the
+ * file's name is empty, or its path cannot be composed. */
 enum st origin_file(struct debug *d, const struct origin *o, struct other_file **file,
                     const char **path, struct err *e) BASE_MUST_USE;
 

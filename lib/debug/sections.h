@@ -41,11 +41,11 @@ struct sections {
     uint8_t address_size; /* 4 or 8 */
 };
 
-/* Loads (inflates, relocates) the DWARF sections of a slice. A damaged section other than
- * debug_info and debug_abbrev is left out, and *damage (may be NULL) becomes the reason. So is a
- * section with a relocation that could not be applied; in debug_info and debug_line only the unit
- * or line table around it is lost. ST_NONE: there is no .debug_info. ST_ERR: .debug_info or
- * .debug_abbrev cannot be loaded. The slice must outlive the bytes. */
+/* Loads (inflates, relocates) the DWARF sections of a slice. A section that cannot be loaded, other
+ * than debug_info and debug_abbrev, is left out, and *damage (may be NULL) becomes the first
+ * reason. So is a section with a relocation that could not be applied; in debug_info and debug_line
+ * only the unit or line table around it is lost. ST_NONE: there is no .debug_info. ST_ERR:
+ * .debug_info or .debug_abbrev cannot be loaded. The slice must outlive the bytes. */
 enum st sections_load(struct sections *out, const struct object_slice *s, const char *file,
                       struct err *damage, struct err *e) BASE_MUST_USE;
 /* Inflates all DWARF sections but .debug_info, which takes as long as the others together: for a
@@ -65,8 +65,8 @@ static inline struct reader section_reader(const struct sections *s, enum sectio
     return r;
 }
 /* Limit, in bytes, on the name of a file or folder, because longer ones would make a small file
- * cost much time: section_string does not give them, and paths take only this many bytes of
- * each. */
+ * cost much time: section_string does not give them, and a path that is joined takes only this many
+ * bytes of each part. */
 enum { SECTION_STRING_MAX = 16384 };
 /* Returns the original name if text is a hidden name that the map has, else the text itself. */
 static inline const char *section_shown(const struct sections *s, const char *text) {

@@ -28,8 +28,8 @@ struct takeover_value {
 /* Gives the places of the values of the DIE at `offset`, as many as its abbreviation `a` (of table
  * `table`) has attributes, in that order. *t begins as NULL: libdwarf is opened when it is first
  * needed, and again for another unit. *out is valid until the next call. ST_ERR: libdwarf cannot
- * read the DIE either, was opened too often, or is not asked because the abbreviation codes are not
- * in order (ERR_UNSUPPORTED). */
+ * read the DIE either, was opened too often, or is not asked because of large abbreviation codes
+ * that are not in order (ERR_UNSUPPORTED). */
 enum st takeover_die(struct takeover **t, const struct sections *s, const struct die_unit *unit,
                      const struct abbrev_table *table, const struct abbrev *a, uint64_t offset,
                      const struct takeover_value **out, struct err *e) BASE_MUST_USE;

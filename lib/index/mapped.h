@@ -14,7 +14,7 @@
  * block of the image's name are read and checked; each INDEX_SUMMED bytes of the rest are checked
  * against their checksum when a look-up first needs them (ST_ERR: damaged). Look-ups are thread
  * safe. ST_NONE: no such file, or it is no index. ST_ERR as index_header_read, or the block of the
- * name is damaged. */
+ * name is damaged, or the file cannot be read. */
 enum st mapped_open(struct lookup_source **out, const char *path, struct err *e) BASE_MUST_USE;
 /* Opens an index file as mapped_open does if only this user and root may write to it
  * (filemap_open_owned); ST_NONE: also if others may write to the file, or it is no plain file. */

@@ -28,8 +28,9 @@ struct name_table {
     struct strbuf names, strings;
     VEC(uint32_t) files; /* offsets in strings */
     VEC(struct name_link) links;
-    struct interned string_at, name_at; /* name_at: names without a linkage name */
-    struct number_map file_at;          /* key: offset of a path in strings; value: its number */
+    struct interned string_at,
+        name_at;               /* name_at: names whose linkage name is absent or has no slot */
+    struct number_map file_at; /* key: offset of a path in strings; value: its number */
     uint64_t room; /* maximum number of bytes of all strings; 0: only the size of an offset limits
                       them */
     uint64_t looked_at; /* bytes of strings that were looked up */

@@ -69,8 +69,9 @@ struct split_files {
  * as *f.
  *
  * A package is looked for as FILE.dwp (FILE with and without `.debug`) and by build-id under
- * /usr/lib/debug; a unit's file at the path in the unit (a relative one from the unit's folder,
- * then from the linked file's), then by its base name beside the linked file. A file is the right
+ * /usr/lib/debug; a unit's file at the path in the unit (a relative one from the unit's folder, or
+ * the working directory if that is unknown, then from the linked file's), then by its base name
+ * beside the linked file. A file is the right
  * one if it has the unit's id (stallkit-design(7), ADDRESS RULES).
  *
  * An object file of a debug map is looked for at its path (a relative one from the working

@@ -47,17 +47,18 @@ const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint
 /* Returns the index of the first function that ends above the address; function_count: none. */
 size_t own_symbols_function_from(const struct own_symbols *own, uint64_t address);
 
-/* Sets f->entry to the address of the symbol in the function's ranges that has its name. The entry
- * does not follow from the ranges alone: for a function whose basic blocks have sections of their
- * own, clang writes no DW_AT_entry_pc, and lists the range of the first block last. *work bounds
- * the search: each symbol that is compared costs 1, and 1 more for every 16 bytes of the function's
- * name; once *work is used up, the entry stays as it is. */
+/* Sets f->entry to the address of the symbol in the function's ranges that has its linkage name, or
+ * its name if it has none. The entry does not follow from the ranges alone: for a function whose
+ * basic blocks have sections of their own, clang writes no DW_AT_entry_pc, and lists the range of
+ * the first block last. *work bounds the search: each symbol that is compared costs 1, and 1 more
+ * for every 16 bytes of the function's name; once *work is used up, or if no symbol has the name,
+ * the entry stays as it is. */
 void own_symbols_enter(const struct own_symbols *own, struct debug_function *f, uint64_t *work);
 /* Sets the names of a function: those of DWARF first (stallkit-design(7), ADDRESS RULES, 5). A
- * linkage name that DWARF lacks or has hidden ("__hidden#104_") is that of the symbol at the entry;
- * if DWARF's function name is an alias of that symbol, the alias is the linkage name instead. Where
- * the linkage name is taken from a symbol, a function name that DWARF lacks or has hidden is the
- * symbol's name, too. */
+ * linkage name that DWARF lacks or has hidden ("__hidden#104_") is that of the symbol at the entry,
+ * unless there is none or its name is hidden, too; if DWARF's function name is an alias of that
+ * symbol, the alias is the linkage name instead. Where the linkage name is taken from a symbol, a
+ * function name that DWARF lacks or has hidden is the symbol's name, too. */
 void own_symbols_name(const struct own_symbols *own, const struct debug_function *f,
                       const char **function, const char **linkage);
 /* Sets the names of an inlined call, from DWARF alone. */

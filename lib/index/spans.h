@@ -21,9 +21,9 @@ struct span_vec {
 };
 
 /* Appends disjoint, ascending spans made of the n in `in`, which may be in any order: where some
- * overlap, the last of them counts. Neighbours that touch and have one owner are joined. After an
- * error the content of *out is undefined. Never ST_NONE. O(n log n) whatever the overlaps, O(n) for
- * spans that nest and are almost in order. */
+ * overlap, the last of them counts. Neighbours that touch and have one owner become one span. After
+ * an error the content of *out is undefined. Never ST_NONE. O(n log n) whatever the overlaps, O(n)
+ * for spans that nest and are almost in order. */
 enum st spans_flatten(const struct code_span *in, size_t n, struct span_vec *out,
                       struct err *e) BASE_MUST_USE;
 

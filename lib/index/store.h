@@ -70,9 +70,9 @@ enum st index_store_key(const struct object_slice *slice, const struct object_sl
                         const struct object_slice *alt, struct strbuf *key, uint64_t *fingerprint,
                         struct err *e) BASE_MUST_USE;
 
-/* Opens the index of the key. ST_NONE: there is none, or it has another fingerprint, is of an older
- * builder or of a format that is not read, cannot be read, or is damaged; a damaged one is removed
- * unless the store is another user's. ST_ERR: out of memory. */
+/* Opens the index of the key. ST_NONE: there is none, or it may not be believed, has another
+ * fingerprint, is of an older builder or of a format that is not read, cannot be read, or is
+ * damaged; a damaged one is removed unless the store is another user's. ST_ERR: out of memory. */
 enum st index_store_open(struct index_store *s, const char *key, uint64_t fingerprint,
                          struct lookup_source **out, struct err *e) BASE_MUST_USE;
 /* Builds the index of a source and puts it into the store, unless the store has an undamaged one

@@ -346,7 +346,7 @@ static enum st try_index(struct symbol_set *s, struct added_store *from,
 
 static enum st search_stores(struct symbol_set *s, const struct image_id *id,
                              struct symbol_file *best, struct err *e) {
-    /* an index with symbols only replaces no file that was found */
+    /* an index with symbols only replaces no file with symbols only */
     uint64_t extent = best->verdict ? UINT64_MAX : 0;
     for (size_t i = 0; i < s->added_stores.len; i++) {
         struct added_store *a = &s->added_stores.data[i];

@@ -27,7 +27,7 @@ enum symbol_verdict {
     SYMBOLS_ID_MISMATCH,   /* a file of this name has another id */
     SYMBOLS_ARCH_MISMATCH, /* a file of this name lacks the architecture */
     SYMBOLS_NO_DEBUG_INFO, /* the file has neither DWARF nor symbols */
-    SYMBOLS_DAMAGED        /* the file with this id cannot be read */
+    SYMBOLS_DAMAGED        /* the file with this id, or of symbol_set_use, cannot be read */
 };
 
 /* The known facts about an image; strings may be NULL. */
@@ -82,7 +82,8 @@ void symbol_set_use_layouts(struct symbol_set *s);
  * ST_ERR: nothing at the path can be used, or out of memory. */
 enum st symbol_set_add(struct symbol_set *s, const char *path, struct err *e) BASE_MUST_USE;
 /* Uses this file or dSYM bundle for the image of this name, whatever their ids (the only way for an
- * image without an id). ST_NONE: no such path. ST_ERR: the path has no object file, or several. */
+ * image without an id). ST_NONE: no such path. ST_ERR: the path has no object file, or several, or
+ * out of memory. */
 enum st symbol_set_use(struct symbol_set *s, const char *name, const char *path,
                        struct err *e) BASE_MUST_USE;
 /* Makes the set search the images' own paths and /usr/lib/debug on this host, too. The id must
@@ -94,8 +95,9 @@ enum st symbol_set_use_host(struct symbol_set *s, struct err *e) BASE_MUST_USE;
  * cannot be had now. ST_ERR: out of memory. */
 typedef enum st (*symbol_fetch)(void *ctx, const struct symbol_request *r, char **path,
                                 struct err *e);
-/* Sets the callback that is asked when no debug info was found, at most once an hour for one
- * request, under the set's lock. */
+/* Sets the callback that is asked when no debug info was found for an id, unless symbols of a
+ * permanent store answer; it is asked at most once an hour for one request, under the set's lock.
+ */
 void symbol_set_on_missing(struct symbol_set *s, symbol_fetch fetch, void *ctx);
 
 /* Gives the answer for an image. The same request gives the same answer without a new search, until

@@ -183,7 +183,7 @@ enum st object_code_bounds(const struct object_slice *s, uint64_t **out, size_t 
 /* Read the links in an ELF file: file name and CRC-32 in .gnu_debuglink, name and id of the
  * supplementary file in .gnu_debugaltlink or DWARF 5's .debug_sup. The names live as long as the
  * object. ST_NONE: the section is absent, or the file is no ELF file. ST_ERR: the section is
- * damaged. */
+ * damaged, or out of memory. */
 enum st object_debuglink(const struct object_slice *s, const char **name, uint32_t *crc,
                          struct err *e);
 enum st object_debugaltlink(const struct object_slice *s, const char **name, struct image_id *id,

@@ -49,7 +49,8 @@ struct section_made {
 struct section {
     char segment[17];
     const char *name;       /* as in the file; in the object's arena or its bytes */
-    const char *canonical;  /* without the dot, underscores or z in front: "debug_info" */
+    const char *canonical;  /* without the dot, underscores or z in front, and completed if Mach-O
+                               cut it: "debug_info" */
     uint64_t address, size; /* address: in memory; size: in bytes, of the packed form if the section
                                is packed */
     uint64_t offset;        /* offset of the section's bytes from the start of the slice */

@@ -108,7 +108,7 @@ struct stall_part {
 
 /* A stall of which some dumps were not read yet. */
 struct pending_stall {
-    uint64_t hash;        /* hash of the stall's id */
+    uint64_t hash;        /* hash of the stall (struct stall_count) */
     uint64_t seen_ms;     /* sum of the spans of the dumps so far, in ms */
     uint64_t duration_ms; /* length of the whole stall in ms; 0 = no dump has given it yet */
     VEC(struct stall_part) parts;

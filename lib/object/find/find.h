@@ -57,13 +57,14 @@ enum st finder_give_names(const struct finder *f, const struct object *o, find_c
 /* Adds the object files at path: a file, a dSYM bundle, an archive (.zip; .tar, plain or packed;
  * see object/find/packed.h), the images of a dyld cache (path is its first file; the others are
  * found beside it, and skipped in folders), a .bcsymbolmap file, which is no candidate, or a folder
- * (recursive; `._*` and `.DS_Store` skipped; symbolic links to folders followed once, no loops;
- * file systems below it that store nothing, as /proc, skipped; 2^20 files and folders for all calls
- * together, and 64 levels: what is beyond goes to complain). A file that is no object file is
- * skipped in folders and archives, and an error (ERR_FORMAT) if path names it. ST_NONE: no such
- * path. A damaged file among others goes to complain and the rest is still added. Only headers are
- * read, and archives unpacked. Not thread safe; once filled, finder_find may be called from several
- * threads. */
+ * (recursive; `._*`, `.DS_Store`, `__MACOSX`, `.git`, `.hg` and `.svn` skipped; symbolic links to
+ * folders followed once, no loops; file systems below it that store nothing, as /proc, skipped;
+ * 2^20 files and folders for all calls together, and 64 levels: what is beyond goes to complain).
+ * An object file that is an unlinked part of a program is skipped in folders and archives, and so
+ * is a file that is no object file, which is an error (ERR_FORMAT) if path names it. What was added
+ * before is skipped. ST_NONE: no such path. A damaged file among others goes to complain and the
+ * rest is still added. Only headers are read, and archives unpacked. Not thread safe; once filled,
+ * finder_find may be called from several threads. */
 enum st finder_add(struct finder *f, const char *path, find_complain complain, void *ctx,
                    struct err *e) BASE_MUST_USE;
 /* Makes finder_add leave out folders that are laid out by id; finder_find looks in them for each id

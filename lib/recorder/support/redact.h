@@ -8,8 +8,9 @@
  * home is an absolute path; NULL, "" and "/" are no home. Slashes at its end do not count. */
 const char *rec_redact_rest(const char *path, const char *home);
 
-/* Copies text into to[size], size > 0, with "~" for each occurrence of the home directory. Text
- * that does not fit is cut off between characters (UTF-8). Returns to. */
+/* Copies text into to[size], size > 0, with "~" for each occurrence of the home directory that no
+ * further character of a name follows. Text that does not fit is cut off between characters
+ * (UTF-8). Returns to. */
 char *rec_redact_text(char *to, size_t size, const char *text, const char *home);
 
 #endif

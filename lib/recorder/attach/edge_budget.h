@@ -10,8 +10,9 @@
  *
  * An open event costs time at each switch of threads, even if it never occurs.
  *
- * While a thread is busy for long and reading does not pause, all its events are read, as its
- * current wait may be of another call than the recent ones. Calls of futex(2) are counted on their
+ * While a thread is busy for long and reading does not pause, all its events are read, except calls
+ * of futex(2) that are taken for locks, as its current wait may be of another call than the recent
+ * ones. Calls of futex(2) are counted on their
  * own, too: above EDGE_BUDGET_WAITS they are taken for locks, unless the loop waits on a condition
  * variable, and are not read; they are read again later, since a program that starts may use locks
  * before its loop waits. */

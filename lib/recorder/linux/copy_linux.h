@@ -38,8 +38,8 @@ uint64_t copy_cpu_ns_async(clockid_t clock);
 bool copy_read_call_async(const struct copy_source *s, struct proc_syscall *call);
 
 /* Copies a blocked thread from outside; *call becomes the system call in which it is blocked.
- * False: the thread runs or ran meanwhile, /proc or the stack cannot be read, or a handler that
- * hangs has the buffer. */
+ * False: the thread is gone, runs or ran meanwhile, /proc or the stack cannot be read, or a handler
+ * that hangs has the buffer. */
 bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct proc_syscall *call);
 
 /* Does the thread run on a processor? True if its CPU clock has moved since an earlier reading,
@@ -49,9 +49,9 @@ bool copy_is_running_async(const struct copy_source *s, uint64_t cpu_ns);
 /* Copies a running thread by a signal. runs: the result of copy_is_running_async. Waits at most
  * answer_ms until the thread accepts the signal, then answer_ms for the signal handler, and
  * starved_ms more if the thread accepts the signal but has no processor. False: the handler did not
- * answer, is no longer the recorder's, or could not read the stack; or the thread is gone, is
- * guarded (enum guard_state), blocks the signal, waits for signals, or may be in a handler on an
- * alternate stack without room for another one. */
+ * answer, is no longer the recorder's, or could not read the stack; no signal may be sent; or the
+ * thread is gone, is guarded (enum guard_state), blocks the signal, waits for signals, or may be in
+ * a handler on an alternate stack without room for another one. */
 bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_ms,
                         uint32_t starved_ms, struct copy *copy);
 

@@ -185,7 +185,11 @@ static const struct name_family families[] = {
      {"CartView.build.<anonymous closure>",
       "CartView.build.<anonymous closure>.<anonymous closure>",
       "CartView.build.<anonymous closure>.<anonymous closure>.<anonymous closure>"}},
-    {"Feed.load", {"Feed.load", "Feed.load.<locals>.<listcomp>", "Feed.load.<locals>.<dictcomp>"}},
+    {"Feed.load",
+     {"Feed.load", "Feed.load.<locals>.<listcomp>", "Feed.load.<locals>.<dictcomp>",
+      "Feed.load.<locals>.<setcomp>.<locals>.<listcomp>"}},
+    {"Feed.load.<locals>.<genexpr>",
+     {"Feed.load.<locals>.<genexpr>", "Feed.load.<locals>.<listcomp>.<locals>.<genexpr>"}},
     {"outlined destroy of Cart?",
      {"$s4Shop4CartVSgWOh", "outlined destroy of Shop.Cart?", "outlined destroy of Cart?"}},
 };

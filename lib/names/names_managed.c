@@ -280,19 +280,31 @@ static bool fold_dart(const char *s, size_t len, struct strbuf *out) {
     return true;
 }
 
-/* Appends a name of Python without a comprehension, load.<locals>.<listcomp> -> load: since 3.12 it
- * runs in the function that it is written in (PEP 709). False: it is none. */
-static bool fold_python(const char *s, size_t len, struct strbuf *out) {
+/* Returns the index behind the comprehension ".<locals>.<listcomp>" at s[at], or one like it; at if
+ * there is none. */
+static size_t skip_comprehension(const char *s, size_t len, size_t at) {
     static const char *const kinds[] = {".<locals>.<listcomp>", ".<locals>.<dictcomp>",
-                                        ".<locals>.<setcomp>"};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        size_t n = strlen(kinds[i]);
-        if (len > n && names_ends(s, len, kinds[i])) {
-            strbuf_add(out, s, len - n);
-            return true;
+                                        ".<locals>.<setcomp>", NULL};
+    size_t end = at + names_starts_any(s + at, len - at, kinds);
+    return end == len || s[end] == '.' ? end : at;
+}
+
+/* Appends a name of Python without its comprehensions, load.<locals>.<listcomp> -> load: since 3.12
+ * they run in the function that they are written in (PEP 709). False: it has none. */
+static bool fold_python(const char *s, size_t len, struct strbuf *out) {
+    size_t copied = 0;
+    for (size_t at = 1; at < len; at++) {
+        size_t end = s[at] == '.' ? skip_comprehension(s, len, at) : at;
+        if (end > at) {
+            strbuf_add(out, s + copied, at - copied);
+            copied = end;
+            at = end - 1;
         }
     }
-    return false;
+    if (copied) {
+        strbuf_add(out, s + copied, len - copied);
+    }
+    return copied > 0;
 }
 
 bool names_fold_managed(const char *s, size_t len, struct strbuf *out) {

@@ -129,9 +129,38 @@ static bool other_is_kept(const struct keyer *k, const struct judged_stack *s,
     return false;
 }
 
+/* Sets *same to whether the sample, cut to its `own` outermost frames and the next one further in,
+ * still has the outer n functions in common with the chosen stack, and the same outermost function
+ * of the app. Whose code the functions are may depend on frames that are cut off, as on one of the
+ * app's Java package. ST_ERR: out of memory. */
+static enum st stays_same(struct keyer *k, const struct dump *d, const struct judged_stack *chosen,
+                          const struct dump_stack *sample, size_t own, size_t n, bool *same,
+                          struct err *e) {
+    uint32_t exact[DUMP_FRAMES_MAX];
+    size_t from = own < sample->frame_count ? sample->frame_count - own - 1 : 0;
+    struct dump_stack outer = *sample;
+    struct judged_stack judged;
+    outer.frames += from;
+    outer.frame_count -= from;
+    outer.locations += outer.locations ? from : 0;
+    outer.exact = exact;
+    outer.exact_count = 0;
+    for (size_t i = 0; i < outer.frame_count; i++) {
+        if (dump_frame_exact(sample, from + i)) {
+            exact[outer.exact_count++] = (uint32_t)i;
+        }
+    }
+    if (judge_stack(k, d, &outer, &judged, e) != ST_OK) {
+        return ST_ERR;
+    }
+    *same = !judged.idle && same_outer(k, &judged, chosen) == n &&
+            outermost_app(k, &judged) == outermost_app(k, chosen);
+    return ST_OK;
+}
+
 /* Sets out->others to up to KEY_OTHERS_MAX samples of other keys that have exactly the outer n
- * functions in common with the chosen stack, each with another next function. ST_ERR: out of
- * memory. */
+ * functions in common with the chosen stack, also if the frames further in than the next one are
+ * unknown, each with another next function. ST_ERR: out of memory. */
 static enum st note_others(struct keyer *k, const struct dump *d, const struct judged_stack *chosen,
                            size_t n, struct stall_key *out, struct err *e) {
     const struct judged_stack *kept[KEY_OTHERS_MAX];
@@ -143,11 +172,17 @@ static enum st note_others(struct keyer *k, const struct dump *d, const struct j
         }
         struct key_other *other = &out->others[out->other_count];
         other->stack = s->stack;
+        bool same = false;
         if (!whole_frames(k, d, chosen->stack, n, &other->shared) ||
             !whole_frames(k, d, s->stack, n, &other->own)) {
             return err_nomem(e);
         }
-        kept[out->other_count++] = s;
+        if (stays_same(k, d, chosen, s->stack, other->own, n, &same, e) != ST_OK) {
+            return ST_ERR;
+        }
+        if (same) {
+            kept[out->other_count++] = s;
+        }
     }
     return ST_OK;
 }
@@ -220,6 +255,10 @@ enum st share_frames(struct keyer *k, const struct dump *d, struct judged_stack 
     }
     if (note_others(k, d, chosen, n, out, e) != ST_OK) {
         return ST_ERR;
+    }
+    if (!out->other_count) {
+        chosen->inner = 0; /* no sample can be kept that shows what is shared */
+        return ST_OK;
     }
     for (size_t i = 0; i < k->samples.len; i++) {
         struct judged_stack *s = &k->samples.data[i];

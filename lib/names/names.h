@@ -48,6 +48,11 @@ void names_enclosing(const char *name, size_t len, const char **function, size_t
  * False: the path has no such folder. */
 bool names_package(const char *path, size_t len, const char **package, size_t *package_len);
 
+/* Is the source file in a folder into which a package manager puts the code of programs that it
+ * builds, as well as that of libraries, and is it part of the package whose name ends with that of
+ * the program: `hugo` of `/go/pkg/mod/github.com/gohugoio/hugo@v0.1/deps/deps.go`? */
+bool names_builds_program(const char *path, size_t len, const char *program, size_t program_len);
+
 /* Returns how many bytes at the start of a name are the part of its Java package by which its owner
  * is known: `com.acme` of the function `com.acme.shop.Cart.load` or of the package
  * `com.acme.shop`, three parts where many owners share two, `io.github.ann`. 0: the text is neither

@@ -20,17 +20,21 @@ static const struct package_folder {
     size_t len;
     const char *in;
     enum package_form form;
+    bool builds; /* programs are built in the folder as well, as `go install` and `cargo install` do
+                  */
 } folders[] = {
 #define FOLDER(name, in, form)                                                                     \
-    { (name), sizeof(name) - 1, (in), (form) }
+    { (name), sizeof(name) - 1, (in), (form), false }
+#define CACHE(name, in, form)                                                                      \
+    { (name), sizeof(name) - 1, (in), (form), true }
     FOLDER("node_modules", NULL, FORM_SCOPE),   /* docs.npmjs.com/cli/configuring-npm/folders */
     FOLDER("Pods", NULL, FORM_NAME),            /* guides.cocoapods.org/using */
     FOLDER("Checkouts", "Carthage", FORM_NAME), /* github.com/Carthage/Carthage */
     FOLDER("checkouts", "SourcePackages", FORM_NAME), /* Xcode's checkouts of Swift packages */
     FOLDER("checkouts", ".build", FORM_NAME),         /* SwiftPM's */
-    FOLDER("checkouts", "git", FORM_NAME),            /* doc.rust-lang.org/cargo/guide/cargo-home */
-    FOLDER("src", "registry", FORM_INDEX),            /* the same */
-    FOLDER("mod", "pkg", FORM_MODULE),                /* go.dev/ref/mod#module-cache */
+    CACHE("checkouts", "git", FORM_NAME),             /* doc.rust-lang.org/cargo/guide/cargo-home */
+    CACHE("src", "registry", FORM_INDEX),             /* the same */
+    CACHE("mod", "pkg", FORM_MODULE),                 /* go.dev/ref/mod#module-cache */
     FOLDER("vendor", NULL, FORM_MODULE),        /* go.dev/ref/mod#vendoring; Composer, Bundler */
     FOLDER("site-packages", NULL, FORM_NAME),   /* docs.python.org/3/library/site */
     FOLDER("dist-packages", NULL, FORM_NAME),   /* wiki.debian.org/Python */
@@ -47,6 +51,7 @@ static const struct package_folder {
     FOLDER("thirdparty", NULL, FORM_NAME),
     FOLDER("ThirdParty", NULL, FORM_NAME), /* Unreal Engine */
     FOLDER("3rdparty", NULL, FORM_NAME),   /* Qt, OpenCV */
+#undef CACHE
 #undef FOLDER
 };
 
@@ -134,19 +139,44 @@ static struct path_part package_behind(const char *path, size_t len, size_t at,
     return found;
 }
 
-bool names_package(const char *path, size_t len, const char **package, size_t *package_len) {
-    struct path_part part = {path, 0}, before = part, found = part;
-    size_t at = 0;
-    while (package_part(path, len, &at, &part)) {
+/* Finds the library that the path lies in, of length 0 if there is none. Returns the folder for the
+ * code of others that decided; NULL = the path has none. */
+static const struct package_folder *find_package_folder(const char *path, size_t len,
+                                                        struct path_part *found) {
+    struct path_part part = {path, 0}, before = part;
+    const struct package_folder *in = NULL;
+    *found = part;
+    for (size_t at = 0; package_part(path, len, &at, &part);) {
         const struct package_folder *folder = folder_of(&part, &before);
+        struct path_part behind = {path, 0};
         if (folder && at < len) {
-            found = package_behind(path, len, at, folder->form);
+            behind = package_behind(path, len, at, folder->form);
+        }
+        if (behind.len > 0) {
+            *found = behind;
+            in = folder;
         }
         before = part;
     }
+    return in;
+}
+
+bool names_package(const char *path, size_t len, const char **package, size_t *package_len) {
+    struct path_part found;
+    (void)find_package_folder(path, len, &found);
     *package = found.s;
     *package_len = found.len;
     return found.len > 0;
+}
+
+bool names_builds_program(const char *path, size_t len, const char *program, size_t program_len) {
+    struct path_part found;
+    const struct package_folder *in = find_package_folder(path, len, &found);
+    if (!in || !in->builds || found.len < program_len || program_len == 0) {
+        return false;
+    }
+    size_t at = found.len - program_len;
+    return memcmp(found.s + at, program, program_len) == 0 && (at == 0 || found.s[at - 1] == '/');
 }
 
 /* Returns the index of the first byte from `at` on that is no part of a package's name; package

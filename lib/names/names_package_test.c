@@ -38,6 +38,7 @@ static const struct {
     {"D:/Engine/Source/ThirdParty/PhysX3/PhysX/Source/Scene.cpp", "PhysX3"},
     {"deps/openssl/openssl/crypto/evp/digest.c", "openssl"},
     {"JS:*map /opt/shop/node_modules/lodash/lodash.js:12:3", "lodash"},
+    {"/go/pkg/mod/github.com/gohugoio/hugo@v0.1.0/deps/deps.go", "github.com/gohugoio/hugo"},
     {"/src/shop/Sources/Cart.swift", NULL},
     {"/src/shop/mod/src/checkouts/hosted/packages/Checkouts/a.c", NULL},
     {"/home/ci/shop/src/vendor/list.cc", NULL}, /* a vendor may be a seller */
@@ -58,6 +59,29 @@ static void a_source_file_is_of_the_library_in_whose_folder_it_lies(void **state
         if (found != (paths[i].package != NULL) || len != strlen(want) ||
             memcmp(package, want, len) != 0) {
             fail_msg("%s: '%.*s'", paths[i].path, (int)len, package);
+        }
+    }
+}
+
+static void a_package_of_a_cache_builds_the_program_that_is_named_as_it(void **state) {
+    (void)state;
+    static const struct {
+        const char *path, *program;
+        bool builds;
+    } rows[] = {{"/go/pkg/mod/github.com/gohugoio/hugo@v0.1.0/deps/deps.go", "hugo", true},
+                {"/go/pkg/mod/github.com/acme/till/v2@v2.1.0/ui.go", "till", true},
+                {"/r/.cargo/registry/src/index-6f17/bat-0.24.0/src/main.rs", "bat", true},
+                {"/r/.cargo/git/checkouts/bat-6b7c8d9e0f1a2b3c/4e9f1a2/src/main.rs", "bat", true},
+                {"/go/pkg/mod/github.com/gohugoio/hugo@v0.1.0/deps/deps.go", "ugo", false},
+                {"/go/pkg/mod/github.com/gohugoio/hugo@v0.1.0/deps/deps.go", "a/hugo", false},
+                {"/go/pkg/mod/github.com/gohugoio/hugo@v0.1.0/deps/deps.go", "", false},
+                {"/Users/ann/shop/Pods/Alamofire/Session.swift", "Alamofire", false},
+                {"/src/shop/shop.c", "shop", false},
+                {"", "shop", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *path = rows[i].path, *program = rows[i].program;
+        if (names_builds_program(path, strlen(path), program, strlen(program)) != rows[i].builds) {
+            fail_msg("%s: '%s'", path, program);
         }
     }
 }
@@ -91,6 +115,7 @@ static void the_owner_of_a_java_package_is_its_first_parts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_source_file_is_of_the_library_in_whose_folder_it_lies),
+        cmocka_unit_test(a_package_of_a_cache_builds_the_program_that_is_named_as_it),
         cmocka_unit_test(the_owner_of_a_java_package_is_its_first_parts),
     };
     return cmocka_run_group_tests_name("names_package", tests, NULL, NULL);

@@ -110,16 +110,50 @@ static void decide_framework(struct frame_table *t, const struct rule_subject *s
     info->loop_image = rules_is_loop_image(t->rules, s->image, s->image_len, s->os);
 }
 
+/* Does a rule say whose this function is? A rule for a whole image leaves open which of its
+ * functions are a linked library's. */
+static bool side_is_told(const struct frame_info *info) {
+    const struct rule *rule = info->by[RULE_SIDE];
+    return rule && !rule->by_place && !pattern_is_star(&rule->function);
+}
+
+/* Is this the name of a program's first function, or of a function of Go's package main, which only
+ * programs have? That of an interpreted program is the name of its file's own code in Python,
+ * JavaScript, Ruby or PHP. */
+static bool is_program_start(const char *function, size_t len, bool interpreted) {
+    static const char *const files[] = {"<module>", "Object.<anonymous>", "<main>", "{main}"};
+    static const char in[] = "::main";
+    size_t n = sizeof in - 1;
+    for (size_t i = 0; interpreted && i < sizeof files / sizeof *files; i++) {
+        if (strcmp(function, files[i]) == 0) {
+            return true;
+        }
+    }
+    return !interpreted && (strcmp(function, "main") == 0 || strncmp(function, "main.", 5) == 0 ||
+                            (len > n && strcmp(function + len - n, in) == 0));
+}
+
+/* Is the image, but for "lib" and an extension, named as the library is? */
+static bool image_is_library(const struct strbuf *image, const char *package, size_t len) {
+    const char *name = strbuf_cstr(image);
+    name += image->len > len && strncmp(name, "lib", 3) == 0 ? 3 : 0;
+    return strncmp(name, package, len) == 0 && (name[len] == '\0' || name[len] == '.');
+}
+
 /* Makes the function one of the library that its source file, or V8's name of it, is of, if no rule
- * says whose it is. False: out of memory. */
+ * says whose it is. If a rule says that an image is the app's, so is the library by which the image
+ * is named. False: out of memory. */
 static bool decide_package(struct frame_table *t, const struct raw_frame *f,
                            struct frame_info *info) {
     const char *package = f->package;
     size_t len = f->package_len;
-    if (!info->in_app || info->linked || info->by[RULE_SIDE] || !f->function) {
+    if (!info->in_app || info->linked || side_is_told(info) || !f->function) {
         return true;
     }
     if (!package && !names_package(f->function, strlen(f->function), &package, &len)) {
+        return true;
+    }
+    if (info->by[RULE_SIDE] && image_is_library(&t->image, package, len)) {
         return true;
     }
     strbuf_clear(&t->qualified);
@@ -184,6 +218,8 @@ static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct
     decide_side(t, f, info, &s);
     decide_rest(t, &s, info);
     decide_framework(t, &s, info);
+    info->starts_program = info->in_app && f->function &&
+                           is_program_start(s.function, s.function_len, f->facts == NULL);
     t->function.failed = !decide_package(t, f, info) || t->function.failed;
 }
 
@@ -197,7 +233,7 @@ static void add_frame_name(struct strbuf *out, const char *image, const char *fu
 /* May the owner of a function's Java package tell that it is not the app's: is it in the app by no
  * rule? */
 static bool frame_is_owned(const struct frame_info *info) {
-    return info->in_app && !info->linked && info->resolved && !info->by[RULE_SIDE];
+    return info->in_app && !info->linked && info->resolved && !side_is_told(info);
 }
 
 /* Sets the members that keys use, and finds the canonical info. False: out of memory. */
@@ -319,26 +355,42 @@ static struct frame_info *named_info(struct frame_table *t, const struct frame_i
                                                                                        : NULL;
 }
 
-struct frame_info *frame_as_linked(struct frame_table *t, struct frame_info *info) {
-    if (info->as_linked) {
-        return info->as_linked;
-    }
-    struct frame_info linked = *info;
-    linked.framework = arena_strdup(&t->arena, info->function, info->owner_len);
-    linked.image = linked.framework;
-    struct frame_info *canonical = linked.framework ? named_info(t, &linked) : NULL;
+/* Returns a new info that is a copy of `like`, which has another image than the info it was made
+ * of. NULL: out of memory. */
+static struct frame_info *info_like(struct frame_table *t, const struct frame_info *like) {
+    struct frame_info *canonical = named_info(t, like);
     struct frame_info *made = canonical ? arena_alloc(&t->arena, sizeof *made) : NULL;
     size_t index = t->infos.len;
     if (!made || !VEC_PUSH(&t->infos, made)) {
         return NULL;
     }
-    *made = linked;
-    made->linked = true;
-    made->owner_len = 0;
+    *made = *like;
     made->canonical = canonical;
     made->index = index;
-    info->as_linked = made;
     return made;
+}
+
+struct frame_info *frame_as_linked(struct frame_table *t, struct frame_info *info) {
+    if (!info->as_linked) {
+        struct frame_info linked = *info;
+        linked.framework = arena_strdup(&t->arena, info->function, info->owner_len);
+        linked.image = linked.framework;
+        linked.linked = true;
+        linked.owner_len = 0;
+        info->as_linked = linked.framework ? info_like(t, &linked) : NULL;
+    }
+    return info->as_linked;
+}
+
+struct frame_info *frame_as_app(struct frame_table *t, struct frame_info *info) {
+    if (!info->as_app) {
+        struct frame_info own = *info;
+        own.framework = info->image_name;
+        own.image = "app";
+        own.linked = false;
+        info->as_app = info_like(t, &own);
+    }
+    return info->as_app;
 }
 
 struct frame_info *frame_of_library(struct frame_table *t, const struct frame_info *info,
@@ -395,7 +447,7 @@ static struct frame_info *info_from(struct frame_table *t, const struct frame_in
     set_qualified(&s, info);
     *from = *info;
     from->by_caller = false;
-    from->as_linked = NULL;
+    from->as_linked = from->as_app = NULL;
     from->index = t->infos.len;
     decide_rest(t, &s, from);
     from->waits =

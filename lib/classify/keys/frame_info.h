@@ -14,6 +14,8 @@
 struct image_facts {
     enum rule_os os;
     const struct rule *rule; /* rule that decided the image's side, by path or id; NULL = none */
+    /* The image as a whole is the app's, by a rule, or, if none says whose it is, by the dump. */
+    bool in_app;
     /* Beginning of the texts that identify the image's frames; equal heads are one pointer. */
     const char *head;
     size_t head_len;
@@ -104,6 +106,9 @@ struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info 
 /* Returns the info of a function of the app as one of a linked library, of the owner of its Java
  * package; info->owner_len must not be 0. NULL: out of memory. */
 struct frame_info *frame_as_linked(struct frame_table *t, struct frame_info *info);
+/* Returns the info of a function of a linked library, which its source file tells, as one of the
+ * app. NULL: out of memory. */
+struct frame_info *frame_as_app(struct frame_table *t, struct frame_info *info);
 /* Returns the info that stands for a whole library in keys; it has no function. info: a frame of
  * that library. name: the library's name in keys. NULL: out of memory. */
 struct frame_info *frame_of_library(struct frame_table *t, const struct frame_info *info,

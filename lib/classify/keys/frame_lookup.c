@@ -223,6 +223,20 @@ static bool add_numbers(struct frame_table *t, struct image_facts *facts,
     return facts->code != SIZE_MAX;
 }
 
+/* Is the image as a whole the app's? Its normalised name is in t->image. */
+static bool image_is_app(const struct frame_table *t, const struct image_facts *facts,
+                         const struct dump_image *i) {
+    const struct rule_subject s = {.image = strbuf_cstr(&t->image),
+                                   .image_len = t->image.len,
+                                   .side = said_side(i),
+                                   .os = facts->os};
+    const struct rule *rule = rules_match(t->rules, RULE_SIDE, &s, NULL);
+    if (rules_index(t->rules, facts->rule) < rules_index(t->rules, rule)) {
+        rule = facts->rule;
+    }
+    return rule ? rule->side == SIDE_APP : i->in_app;
+}
+
 static struct image_facts *new_facts(struct frame_table *t, const struct dump_image *i) {
     char id[IMAGE_ID_TEXT];
     const char *name = name_of(i);
@@ -241,6 +255,7 @@ static struct image_facts *new_facts(struct frame_table *t, const struct dump_im
                                        .id = image_id_text(&i->id, id),
                                        .os = facts->os};
         facts->rule = rules_match_image(t->rules, &s);
+        facts->in_app = image_is_app(t, facts, i);
     }
     struct raw_frame f = {
         .image = name, .side = said_side(i), .os = facts->os, .image_rule = facts->rule};
@@ -345,12 +360,23 @@ static bool set_image(struct frame_table *t, struct raw_frame *f, const struct d
     return true;
 }
 
+/* Was the image, by its name, built from the code in whose folder the file lies? Such code is not
+ * that of a library. */
+static bool is_built_from(struct frame_table *t, const struct raw_frame *f, const char *file) {
+    strbuf_clear(&t->image);
+    if (f->image) {
+        names_image(f->image, strlen(f->image), &t->image);
+    }
+    return names_builds_program(file, strlen(file), strbuf_cstr(&t->image), t->image.len);
+}
+
 /* Sets the library of a frame in an image. False: out of memory. */
 static bool find_linked_package(struct frame_table *t, struct raw_frame *f, const char *file,
                                 struct recent_file *recent) {
     *recent = (struct recent_file){
         .file = file, .facts = f->facts, .head = f->head, .head_len = f->head_len};
-    if (!names_package(file, strlen(file), &f->package, &f->package_len)) {
+    if (!names_package(file, strlen(file), &f->package, &f->package_len) ||
+        is_built_from(t, f, file)) {
         return true;
     }
     strbuf_clear(&t->raw);
@@ -369,10 +395,11 @@ static bool find_linked_package(struct frame_table *t, struct raw_frame *f, cons
     return true;
 }
 
-/* Sets the library that a frame's source file is of, if the frame is in the app; file: NULL =
+/* Sets the library that a frame's source file is of, if its image is the app's; file: NULL =
  * unknown. False: out of memory. */
 static bool set_package(struct frame_table *t, struct raw_frame *f, const char *file) {
-    if (!file || !t->rules || f->side != SIDE_APP || (f->facts && !f->function)) {
+    bool in_app = f->facts ? f->facts->in_app && f->function : f->side == SIDE_APP;
+    if (!file || !t->rules || !in_app) {
         return true;
     }
     if (!f->facts) {

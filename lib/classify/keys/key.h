@@ -65,8 +65,11 @@ struct frame_info {
     /* Number of bytes of `function` that name the owner of a Java package, in a frame of the app,
      * see names_owner; 0 = none. */
     size_t owner_len;
-    /* private: the info of this function as one of a linked library; NULL = not made yet */
-    struct frame_info *as_linked;
+    /* The function is the first of a program, by its name, or one of Go's package main. */
+    bool starts_program;
+    /* private: the info of this function as one of a linked library, and as one of the app; NULL =
+     * not made yet */
+    struct frame_info *as_linked, *as_app;
     /* The app's type for which a library's generic function in the app was made, as in the dump;
      * else NULL. */
     const char *made_for;

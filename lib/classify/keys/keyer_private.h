@@ -161,6 +161,11 @@ struct key_frame key_frame_of(const struct judged_frame *from);
  * memory. */
 bool link_other_owners(struct keyer *k, const struct judged_stack *s) BASE_MUST_USE;
 
+/* linked_program.c. Makes functions of the library from which the program was built those of the
+ * app: of the library in whose folder the source of the program's first function lies, if the stack
+ * has no other function of the app. False: out of memory. */
+bool own_program(struct keyer *k, const struct judged_stack *s) BASE_MUST_USE;
+
 /* stack_choice.c. Looks up the frames of a stack and judges them. ST_ERR: out of memory. */
 enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                     struct judged_stack *out, struct err *e) BASE_MUST_USE;

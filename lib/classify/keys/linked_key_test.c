@@ -119,6 +119,128 @@ static void a_java_package_of_another_owner_is_a_library(void **state) {
     assert_int_equal(l->key.owner_len, strlen("com.acme")); /* names that come later may ask */
 }
 
+#define MOD  "/root/go/pkg/mod/github.com/acme/till@v1.2.0/"
+#define YAML "/root/go/pkg/mod/gopkg.in/yaml.v3@v3.0.1/decode.go"
+
+static void a_program_built_in_a_folder_for_libraries_has_functions_of_its_own(void **state) {
+    EXPECT(*state, "gopkg.in/yaml.v3! <- app!till/feed.read <- app!till/ui.tap",
+           "gopkg.in/yaml.v3! <- app!till/feed.read <- app!till/ui.tap <- app!main.main",
+           {"yaml.Unmarshal", YAML}, {"till/feed.read", MOD "feed/feed.go"},
+           {"till/ui.tap", MOD "ui/ui.go"}, {"main.main", MOD "cmd/till.go"});
+    /* Package main is a program's, in a goroutine, too. */
+    EXPECT(*state, "app!till/feed.read <- app!main.(*T).load",
+           "app!till/feed.read <- app!main.(*T).load", {"till/feed.read", MOD "feed/feed.go"},
+           {"main.(*T).load", MOD "cmd/till.go"});
+    EXPECT(*state, "nfd! <- app!parse <- app!run", "nfd! <- app!parse <- app!run",
+           {"NFD_OpenDialog", NFD}, {"parse", "external/shop+/src/parse.cc"},
+           {"run", "external/shop+/src/run.cc"}, {"main", "external/shop+/src/main.cc"});
+    EXPECT(*state, "app!parse <- app!rg::run", "app!parse <- app!rg::run <- app!rg::main",
+           {"parse", "/r/.cargo/registry/src/index-6f17/ripgrep-14.1.0/parse.rs"},
+           {"rg::run", "/r/.cargo/registry/src/index-6f17/ripgrep-14.1.0/main.rs"},
+           {"rg::main", "/r/.cargo/registry/src/index-6f17/ripgrep-14.1.0/main.rs"});
+}
+
+static void an_interpreted_program_is_the_package_of_its_first_file(void **state) {
+    static const char *const names[][2] = {
+        {"parse", "/usr/lib/node_modules/lint/node_modules/acorn/acorn.js"},
+        {"lintFile", "/usr/lib/node_modules/lint/lib/lint.js"},
+        {"Object.<anonymous>", "/usr/lib/node_modules/lint/bin/lint.js"}};
+    struct linked *l = *state;
+    struct dump_line lines[3];
+    struct dump_location locations[3];
+    uint64_t frames[3] = {0x10, 0x20, 0x30};
+    uint32_t indexes[3] = {0, 1, 2};
+    for (size_t i = 0; i < 3; i++) {
+        lines[i] = (struct dump_line){.function = names[i][0], .file = names[i][1], .line = 1};
+        locations[i] = (struct dump_location){.image = -1,
+                                              .offset = frames[i],
+                                              .start = frames[i],
+                                              .lines = &lines[i],
+                                              .line_count = 1,
+                                              .in_app = true};
+    }
+    struct dump_thread main = {.main = true,
+                               .stack = {.frames = frames, .frame_count = 3, .locations = indexes}};
+    struct dump d = {.threads = &main,
+                     .thread_count = 1,
+                     .locations = locations,
+                     .location_count = 3,
+                     .stall.cpu_permille = -1};
+    assert_int_equal(keyer_key(l->keyer, &d, &l->key, NULL), ST_OK);
+    assert_string_equal(l->key.level[0].frames[0].info->image, "acorn");
+    assert_string_equal(l->key.level[0].frames[1].info->image, "app");
+    assert_string_equal(l->key.level[0].frames[1].info->function, "lintFile");
+}
+
+static void a_library_with_a_main_function_is_no_program(void **state) {
+    /* The library's main runs the app's. */
+    EXPECT(*state, "SDL! <- app!till_main", "SDL! <- app!till_main",
+           {"SDL_Delay", "third_party/SDL/src/SDL.c"}, {"till_main", SRC},
+           {"SDL_RunApp", "third_party/SDL/src/SDL.c"}, {"main", "third_party/SDL/src/main.c"});
+    /* So does the app's main a library's. */
+    EXPECT(*state, "glew! <- nfd!NFD::main <- nfd!run", "glew! <- nfd!NFD::main <- nfd!run",
+           {"glewInit", GLEW}, {"NFD::main", NFD}, {"run", NFD}, {"main", SRC});
+}
+
+static void a_program_is_its_package_where_its_main_function_is_not_on_the_stack(void **state) {
+    EXPECT(*state, "app!feed.read <- app!feed.load", "app!feed.read <- app!feed.load",
+           {"feed.read", "/root/go/pkg/mod/github.com/acme/Shop@v1.2.0/feed/feed.go"},
+           {"feed.load", "/root/go/pkg/mod/github.com/acme/Shop@v1.2.0/feed/feed.go"});
+    /* A framework of an app has the name of the library that it is built from. */
+    EXPECT(*state, "Shop!feed.read <- Shop!feed.load", "Shop!feed.read <- Shop!feed.load",
+           {"feed.read", "/Users/ann/till/Pods/Shop/feed.m"},
+           {"feed.load", "/Users/ann/till/Pods/Shop/feed.m"});
+}
+
+static void a_rule_for_an_image_leaves_its_libraries_to_their_files(void **state) {
+    static const char *const rules[] = {"in-app * in libui.so\n", "in-app * in id:abab\n"};
+    static const char *const names[] = {"ours_NFD", "till", "nfd_open"};
+    static const char *const files[] = {NFD, SRC, NFD};
+    (void)state;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        for (int told = 0; told < 2; told++) {
+            struct fixture f = {.d = {.device.os = "Linux", .stall.cpu_permille = -1}};
+            struct rules *r = NULL;
+            struct keyer *k = NULL;
+            struct stall_key key;
+            assert_int_equal(rules_new(&r, NULL), ST_OK);
+            assert_int_equal(rules_add(r, "own", rules[i], strlen(rules[i]), NULL), ST_OK);
+            assert_int_equal(keyer_new(&k, &(struct key_options){.rules = r}, NULL), ST_OK);
+            for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+                fixture_frame(&f, "libui.so", told, names[n], 0x100 * (n + 1));
+                f.lines[n].file = files[n];
+            }
+            f.images[0].id.bytes[1] = 0xab;
+            fixture_stack(&f, 1);
+            assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
+            assert_int_equal(key.level[1].count, 2);
+            assert_string_equal(key.level[1].frames[0].info->image, "nfd");
+            assert_string_equal(key.level[1].frames[1].info->function, "till");
+            keyer_free(k);
+            rules_free(r);
+        }
+    }
+}
+
+static void a_rule_for_the_image_of_a_library_makes_the_library_the_apps(void **state) {
+    static const char rule[] = "in-app * in libnfd.so\n";
+    struct fixture f = {.d = {.device.os = "Linux", .stall.cpu_permille = -1}};
+    struct rules *r = NULL;
+    struct keyer *k = NULL;
+    struct stall_key key;
+    (void)state;
+    assert_int_equal(rules_new(&r, NULL), ST_OK);
+    assert_int_equal(rules_add(r, "own", rule, sizeof rule - 1, NULL), ST_OK);
+    assert_int_equal(keyer_new(&k, &(struct key_options){.rules = r}, NULL), ST_OK);
+    fixture_frame(&f, "libnfd.so", true, "nfd_open", 0x100);
+    f.lines[0].file = NFD;
+    fixture_stack(&f, 1);
+    assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
+    assert_string_equal(key.level[0].frames[0].info->image, "app");
+    keyer_free(k);
+    rules_free(r);
+}
+
 static bool linked_take(void *ctx, const char *piece, size_t len) {
     struct strbuf *b = ctx;
     strbuf_add(b, piece, len);
@@ -147,6 +269,12 @@ int main(void) {
         cmocka_unit_test(without_the_app_the_library_that_called_another_stands_for_it),
         cmocka_unit_test(a_known_library_is_one_by_its_functions),
         cmocka_unit_test(a_java_package_of_another_owner_is_a_library),
+        cmocka_unit_test(a_program_built_in_a_folder_for_libraries_has_functions_of_its_own),
+        cmocka_unit_test(an_interpreted_program_is_the_package_of_its_first_file),
+        cmocka_unit_test(a_library_with_a_main_function_is_no_program),
+        cmocka_unit_test(a_program_is_its_package_where_its_main_function_is_not_on_the_stack),
+        cmocka_unit_test(a_rule_for_an_image_leaves_its_libraries_to_their_files),
+        cmocka_unit_test(a_rule_for_the_image_of_a_library_makes_the_library_the_apps),
         cmocka_unit_test(an_exemplar_keeps_the_owner_by_which_its_frames_were_judged),
     };
     return cmocka_run_group_tests_name("linked_key", tests, linked_set_up, linked_tear_down);

@@ -122,7 +122,7 @@ enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_sta
     out->count = k->frames.len - out->first;
     out->cut = out->count;
     if (k->options.rules) {
-        if (!ask_callers(k, out)) {
+        if (!own_program(k, out) || !ask_callers(k, out)) {
             return err_nomem(e);
         }
         scan_cut(k, out);

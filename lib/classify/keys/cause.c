@@ -154,10 +154,12 @@ static enum st judge_frames(const struct judge *j, struct stall_key *out, struct
 
 /* ---- processor ---- */
 
-/* Did the thread wait when it was captured? False also if its state is not known, or is not that of
- * the chosen stack. */
+/* Did the thread wait when it was captured? False also if its state is not known, is no word of
+ * stall-dump(5), such as a virtual machine's `Native`, or is not that of the chosen stack. */
 static bool it_waits(const struct judge *j) {
-    return j->current && j->thread->state && !judged_is(j->thread->state, "running");
+    const char *state = j->thread ? j->thread->state : NULL;
+    return j->current && (judged_is(state, "waiting") || judged_is(state, "blocked") ||
+                          judged_is(state, "stopped"));
 }
 
 /* Was the thread on a processor, or ready for one, when it was captured? */

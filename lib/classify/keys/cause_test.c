@@ -323,6 +323,23 @@ static void an_unknown_wait_that_no_signal_interrupts_is_for_a_disk(void **state
     teardown(&b);
 }
 
+static void a_virtual_machines_state_is_no_evidence(void **state) {
+    static const char *const words[] = {"Native", "Runnable", "Blocked", "RUNNABLE"};
+    (void)state;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct bench b;
+        setup(&b);
+        struct dump_thread *main = THREAD(&b, 1, "ui", "sort", "main");
+        b.f.d.device.os = "iOS 17.0";
+        main->state = words[i];
+        expect(&b, CAUSE_UNKNOWN, 0, "is in sort, and no frame tells why, nor how much it ran");
+        main->state = "waiting";
+        expect(&b, CAUSE_DISK, 650,
+               "stands still in sort, in no system call, as where memory is paged in");
+        teardown(&b);
+    }
+}
+
 static void what_other_threads_computed_is_not_why_main_stalled(void **state) {
     (void)state;
     struct bench b;
@@ -534,6 +551,7 @@ int main(void) {
         cmocka_unit_test(the_call_that_waits_tells_not_who_asked),
         cmocka_unit_test(an_unknown_wait_that_no_signal_interrupts_is_for_a_disk),
         cmocka_unit_test(a_wait_is_for_what_the_framework_that_waits_asks_for),
+        cmocka_unit_test(a_virtual_machines_state_is_no_evidence),
         cmocka_unit_test(what_other_threads_computed_is_not_why_main_stalled),
         cmocka_unit_test(of_equal_functions_the_newest_is_chosen),
         cmocka_unit_test(truth_is_the_share_of_the_samples_with_the_key),

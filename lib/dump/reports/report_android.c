@@ -60,6 +60,7 @@ struct android {
     const char *arch;   /* architecture that the process's lines tell; NULL = none */
     uint64_t announced; /* threads that the section announces; 0 = not given */
     uint64_t attached;  /* number of threads read that are attached to the virtual machine */
+    struct android_locks locks;
 };
 
 static bool android_line_begins(const char *s, const char *with) {
@@ -119,6 +120,7 @@ static enum st android_begin_thread(struct android *t, const struct android_thre
     t->unread += head->joined;
     t->thread.stack = report_begin_stack(t->r);
     t->attached += head->tid >= 0;
+    t->locks.released = 0;
     t->gap = t->strayed = t->parts = false;
     t->next = 0;
     t->native = NULL;
@@ -149,29 +151,6 @@ static void read_settings(struct android *t) {
         if (state[6] == states[i].letter) {
             t->thread.state = states[i].state;
         }
-    }
-}
-
-/* Reads the owner from "- waiting to lock <0x0a1b2c3d> (a java.lang.Object) held by thread 12", or
- * from Dalvik's "… held by tid=12 (Thread-10)" and "… held by threadid=12 (Thread-10)". */
-static void android_read_wait(struct android *t) {
-    static const char held[] = " held by ";
-    static const char *const words[] = {"thread ", "tid=", "threadid="};
-    const char *by = strstr(t->line, held);
-    uint64_t id;
-    if (!by || !android_line_begins(t->line, "- waiting to lock ")) {
-        return;
-    }
-    by += sizeof held - 1;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (android_line_begins(by, words[i])) {
-            by += strlen(words[i]);
-            break;
-        }
-    }
-    if (report_take_decimal(&by, &id) && id <= INT32_MAX) {
-        t->thread.waits_for = "monitor";
-        t->thread.owner = (int64_t)id;
     }
 }
 
@@ -313,7 +292,7 @@ static enum st take_thread_part(struct android *t) {
         read_unattached(t);
         read_settings(t);
     }
-    android_read_wait(t);
+    android_read_lock(t->r, &t->locks, &t->thread, t->line);
     if (!read_repeated(t)) {
         t->unread += !is_known_line(t->line) || android_is_joined(t->line);
     }
@@ -532,6 +511,25 @@ static void tell_abort(struct report *r, const struct android_abort *abort) {
     }
 }
 
+/* Reads the lines of the trace. */
+static enum st read_trace(struct android *t) {
+    const char *line;
+    while ((line = report_next_line(t->r, &t->lines)) != NULL) {
+        t->line = report_skip_blanks(line);
+        if (android_take_line(t) != ST_OK) {
+            return err_context(t->r->e, "line %zu", t->lines.number);
+        }
+    }
+    if (t->r->no_memory) {
+        return err_nomem(t->r->e);
+    }
+    if (android_end_thread(t) != ST_OK) {
+        return ST_ERR;
+    }
+    android_find_owners(t->r, &t->locks);
+    return ST_OK;
+}
+
 static enum st android_fill(struct report *r, struct span text) {
     if (r->wanted && !android_find_process(&text, r->wanted)) {
         return err_set(r->e, ERR_FORMAT, "no process '%s' in the trace", r->wanted);
@@ -540,21 +538,13 @@ static enum st android_fill(struct report *r, struct span text) {
     const bool aborts = android_take_abort(&text, &abort);
     struct android t = {
         .r = r, .lines = {.at = text.p, .end = text.end}, .spaced = android_is_spaced(text)};
-    const char *line;
     r->kind = "hang";
     r->detector = "android";
     r->os = "Android";
-    while ((line = report_next_line(r, &t.lines)) != NULL) {
-        t.line = report_skip_blanks(line);
-        if (android_take_line(&t) != ST_OK) {
-            return err_context(r->e, "line %zu", t.lines.number);
-        }
-    }
-    if (r->no_memory) {
-        return err_nomem(r->e);
-    }
-    if (android_end_thread(&t) != ST_OK) {
-        return ST_ERR;
+    enum st st = read_trace(&t);
+    android_release_locks(&t.locks);
+    if (st != ST_OK) {
+        return st;
     }
     r->arch = t.arch;
     if (t.all && !r->wanted) {

@@ -431,3 +431,91 @@ void android_read_header(struct report *r, const char *line, const char **arch) 
         read_dropbox_head(r, line);
     }
 }
+
+/* ---- monitors ---- */
+
+/* Reads the owner from "- waiting to lock <0x0a1b2c3d> (a java.lang.Object) held by thread 12", or
+ * from Dalvik's "… held by tid=12 (Thread-10)" and "… held by threadid=12 (Thread-10)". False: the
+ * line tells none. */
+static bool read_owner(const char *line, struct report_thread *thread) {
+    static const char held[] = " held by ";
+    static const char *const words[] = {"thread ", "tid=", "threadid="};
+    const char *by = strstr(line, held);
+    uint64_t id;
+    if (!by) {
+        return false;
+    }
+    by += sizeof held - 1;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (android_text_begins(by, words[i])) {
+            by += strlen(words[i]);
+            break;
+        }
+    }
+    if (!report_take_decimal(&by, &id) || id > INT32_MAX) {
+        return false;
+    }
+    thread->waits_for = "monitor";
+    thread->owner = (int64_t)id;
+    return true;
+}
+
+/* Reads the number of "<0x0a1b2c3d>" or "<@addr=0x12>"; 0: there is none. */
+static uint64_t monitor_number(const char *s) {
+    static const char address[] = "@addr=";
+    uint64_t number;
+    if (*s++ != '<') {
+        return 0;
+    }
+    s += android_text_begins(s, address) ? sizeof address - 1 : 0;
+    return android_text_begins(s, "0x") && report_take_hex(&s, &number) && *s == '>' ? number : 0;
+}
+
+/* Notes that the thread holds the monitor. */
+static void note_monitor_holder(struct report *r, struct android_locks *locks, int64_t id,
+                                uint64_t number) {
+    struct map_entry *entry = map_put(&locks->holders, &number, sizeof number, (size_t)id, NULL);
+    if (!entry) {
+        r->no_memory = true;
+    } else if (entry->value != (size_t)id) {
+        entry->value = SIZE_MAX;
+    }
+}
+
+void android_read_lock(struct report *r, struct android_locks *locks, struct report_thread *thread,
+                       const char *line) {
+    static const char waits[] = "- waiting to lock ", holds[] = "- locked ",
+                      notified[] = "- waiting on ";
+    uint64_t number;
+    if (android_text_begins(line, waits) && !read_owner(line, thread)) {
+        thread->waits_for = "monitor";
+        thread->owner = -1;
+        number = monitor_number(line + sizeof waits - 1);
+        struct android_waiter w = {.thread = r->threads.len, .number = number};
+        r->no_memory = r->no_memory || (number && !VEC_PUSH(&locks->waiters, w));
+    } else if (android_text_begins(line, notified)) {
+        locks->released = monitor_number(line + sizeof notified - 1);
+    } else if (android_text_begins(line, holds) && thread->id >= 0) {
+        number = monitor_number(line + sizeof holds - 1);
+        if (number && number != locks->released) {
+            note_monitor_holder(r, locks, thread->id, number);
+        }
+    }
+}
+
+void android_find_owners(struct report *r, const struct android_locks *locks) {
+    for (size_t i = 0; i < locks->waiters.len; i++) {
+        const struct android_waiter *w = &locks->waiters.data[i];
+        const struct map_entry *entry = map_get(&locks->holders, &w->number, sizeof w->number);
+        struct report_thread *t = w->thread < r->threads.len ? &r->threads.data[w->thread] : NULL;
+        if (t && t->waits_for && t->owner < 0 && entry && entry->value != SIZE_MAX &&
+            (int64_t)entry->value != t->id) {
+            t->owner = (int64_t)entry->value;
+        }
+    }
+}
+
+void android_release_locks(struct android_locks *locks) {
+    map_release(&locks->holders);
+    VEC_RELEASE(&locks->waiters);
+}

@@ -6,10 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
+#include "base/vec.h"
 #include "dump/json/span_private.h"
 #include "dump/reports/report_span_private.h"
 
 struct report;
+struct report_thread;
 
 /* Takes the line at the start of the text. False: its line feed is not in the text. */
 static inline bool android_whole_line(struct span *text, struct span *line) {
@@ -55,6 +58,29 @@ bool android_is_own_class(const struct report *r, const char *name);
 /* Do empty lines stand within the threads of the text: between a thread's first line and its
  * properties or frames, or between most frames and the next one? Then they do not end threads. */
 bool android_is_spaced(struct span text);
+
+/* A thread that waits for a monitor whose holder its own lines do not tell. */
+struct android_waiter {
+    size_t thread; /* index in report.threads */
+    uint64_t number;
+};
+/* The monitors of a trace, each known by the number that the trace gives it. */
+struct android_locks {
+    struct map holders; /* number -> id of the thread that holds the monitor; SIZE_MAX = there are
+                           several */
+    VEC(struct android_waiter) waiters;
+    uint64_t released; /* number of the monitor that the current thread waits to be notified on, and
+                          does not hold meanwhile; 0 = none */
+};
+/* Reads a line of the current thread that is about a monitor: who holds the one for which the
+ * thread waits, or which one the thread holds. Other lines change nothing. report.no_memory is set
+ * if memory runs out. */
+void android_read_lock(struct report *r, struct android_locks *locks, struct report_thread *thread,
+                       const char *line);
+/* Sets the owners that the lines of other threads tell, once all threads are in report.threads. */
+void android_find_owners(struct report *r, const struct android_locks *locks);
+/* Frees the members. */
+void android_release_locks(struct android_locks *locks);
 
 enum { ANDROID_TIME_MAX = 64 };
 /* The beginning of the subject that says how long the system waited. */

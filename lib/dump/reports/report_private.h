@@ -45,8 +45,8 @@ struct report_thread {
     int64_t cpu_ms;    /* processor time of the thread in ms; 0 = not given */
     bool main, crashed;
     const char *waits_for; /* kind of what the thread waits for; NULL = not given */
-    int64_t owner;         /* id of the thread that holds what the thread waits for; meaningful with
-                              waits_for */
+    int64_t owner;         /* id of the thread that holds what the thread waits for, -1 = unknown;
+                              meaningful with waits_for */
     struct report_stack stack;
 };
 

@@ -183,7 +183,7 @@ static void draft_write_wait(const struct report *r, struct jsonw *w,
     }
     jsonw_member_object(w, "waits_for");
     jsonw_member_cstr(w, "kind", own ? r->own_lock : t->waits_for);
-    jsonw_member_i64(w, "owner", own ? t->id : t->owner);
+    put_number(w, "owner", own ? t->id : t->owner);
     jsonw_end_object(w);
 }
 

@@ -186,6 +186,7 @@ struct dump {
         const char *id, *kind, *detector, *activity, *app_state;
         /* The app's visibility, as reported by the system that ended the process. */
         const char *visibility;
+        const char *loop_at;         /* place of the loop that the recorder believed in */
         const char *action;          /* name of the slow action */
         const char *top_thread_name; /* kind cpu: name of the thread that used the processor most */
         int64_t top_thread;          /* kind cpu: id of the thread that used the processor most */

@@ -50,6 +50,7 @@ static const struct dump_field stall_fields[] = {
     TEXT("kind", stall.kind),
     TEXT("detector", stall.detector),
     TEXT("activity", stall.activity),
+    TEXT("loop_at", stall.loop_at),
     NUMBER("threshold_ms", stall.threshold_ms),
     NUMBER("at_ms", stall.at_ms),
     NUMBER("duration_ms", stall.duration_ms),

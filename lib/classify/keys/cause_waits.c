@@ -56,7 +56,10 @@ static void add_chain(const struct judge *j, const struct dump_waits *w) {
 /* Appends to the reason the activity of the last thread of a chain, which waits for no other. */
 static enum st add_holder(const struct judge *j, const struct dump_thread *holder, struct err *e) {
     struct judged_stack s;
-    if (judge_stack(j->k, j->d, &holder->stack, &s, e) != ST_OK) {
+    j->k->of_others = true;
+    enum st st = judge_stack(j->k, j->d, &holder->stack, &s, e);
+    j->k->of_others = false;
+    if (st != ST_OK) {
         return ST_ERR;
     }
     if (s.told) {
@@ -114,7 +117,9 @@ static enum st judge_other(const struct judge *j, const struct dump_thread *t,
                            struct judged_stack *s, struct err *e) {
     int64_t cpu = j->k->cpu_permille;
     j->k->cpu_permille = -1;
+    j->k->of_others = true;
     enum st st = judge_stack(j->k, j->d, &t->stack, s, e);
+    j->k->of_others = false;
     j->k->cpu_permille = cpu;
     return st;
 }

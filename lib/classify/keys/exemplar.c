@@ -170,6 +170,7 @@ static bool cut_stall(struct stack_cut *c) {
     }
     jsonw_member_object(w, "stall");
     jsonw_member_cstr(w, "kind", c->d->stall.kind);
+    jsonw_member_cstr(w, "loop_at", key->loop_at);
     jsonw_member_cstr(w, "action", c->d->stall.action);
     if (c->d->stall.top_thread_name) {
         jsonw_member_object(w, "top_thread");
@@ -182,7 +183,7 @@ static bool cut_stall(struct stack_cut *c) {
     if (dump_is_about_threads(c->d) || dump_nothing_worked(c->d)) {
         jsonw_member_u64(w, "cpu_permille", dump_nothing_worked(c->d) ? 0 : 1000);
     }
-    if (key->other_count) {
+    if (key->other_count || key->loop_ran) {
         jsonw_member_cstr(w, "state", "running");
     }
     jsonw_end_object(w);

@@ -224,7 +224,8 @@ static enum st keyer_begin(struct keyer *k, const struct dump *d, struct err *e)
     bool begun = frame_table_begin(&k->table, d) && find_subject(k, d);
     k->sampled = d->sample_count > 0 || k->about_threads;
     k->came_late = !k->sampled && was_captured_late(d);
-    k->loop_ran = false;
+    k->loop_ran = k->of_others = false;
+    place_begin(k, d);
     if (!begun) {
         return err_nomem(e);
     }
@@ -277,6 +278,8 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, 
     judge_truth(k, &chosen, out);
     out->owner = k->has_packages ? k->owner : NULL; /* later rules or names may ask for it */
     out->owner_len = k->has_packages ? k->owner_len : 0;
+    out->loop_at = k->place_counts ? d->stall.loop_at : NULL;
+    out->loop_ran = chosen.idle && k->loop_ran;
     if (k->options.aliases && find_aliases(k, d, &chosen, out, e) != ST_OK) {
         return ST_ERR;
     }

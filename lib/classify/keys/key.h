@@ -158,6 +158,9 @@ struct stall_key {
      * rules or names may ask for it. */
     const char *owner;
     size_t owner_len;
+    /* The dump's stall.loop_at, if the keys depend on it; else NULL. */
+    const char *loop_at;
+    bool loop_ran;          /* the stack shows a loop that waits, but the thread ran */
     uint64_t samples, hits; /* number of sampled stacks, and of those with this key of level 1 */
     int64_t truth;          /* hits / samples, in permille; -1 without samples */
     enum rule_cause cause;  /* CAUSE_UNKNOWN, never CAUSE_NONE, if no evidence gives a cause */

@@ -23,6 +23,10 @@ struct judged_stack {
     size_t cut;
     /* Frames below this index are not shared by the samples, and are no part of the key. */
     size_t inner;
+    /* Index of the innermost frame at k->loop_place, and of the innermost one in its image;
+     * SIZE_MAX = none. */
+    size_t place, in_place_image;
+    bool at_place;          /* the stack waits at the place of a loop that no rule names */
     struct frame_info *top; /* innermost relevant function, or the loop that waits; NULL = none */
     bool idle; /* true: the stack shows only the loop, which waits for work or, by the thread's
                   processor time, was not at work (scan_is_idle) */
@@ -73,6 +77,12 @@ struct keyer {
     /* The owner of the app's Java packages, by app.id of the current dump. */
     const char *owner;
     size_t owner_len;
+    /* Return address, in the current dump, of the wait of the loop that the recorder believed in,
+     * and the index of its image; 0 = unknown. */
+    uint64_t loop_place;
+    int32_t loop_image;
+    bool place_counts; /* s->cut of a stack of the current dump depends on loop_place */
+    bool of_others;    /* the stacks that are judged are of other threads than the loop's */
     bool has_packages; /* a frame of the current dump is in a Java package that has an owner */
     bool sampled;      /* the dump has samples of the stall, or about_threads is true */
     /* The dump has no samples and was captured after the stall's end, so that the thread's
@@ -105,8 +115,19 @@ bool judged_knows_no_thread(const struct dump *d, const struct dump_thread *main
  * else the result is -1. -1 = unknown. */
 int64_t judged_own_cpu(const struct dump *d, const struct dump_thread *main);
 
+/* loop_place.c. Finds the current dump's place of the loop. */
+void place_begin(struct keyer *k, const struct dump *d);
+/* Notes that frame i of s->stack, whose functions begin at index `at` of the judged frames, is at
+ * the loop's place or in its image. */
+void place_note(const struct keyer *k, const struct dump *d, struct judged_stack *s, size_t i,
+                size_t at);
+
 /* stack_scan.c. Sets s->cut to the index where the loop, or the thread's first function, begins. */
 void scan_cut(const struct keyer *k, struct judged_stack *s);
+/* Sets s->at_place: the stack waits at the place of the believed loop, and no rule names a loop. If
+ * a rule names one, and the image of the believed loop is only further out, the loop is a nested
+ * one, and does not decide s->cut; k->place_counts is set then. */
+void scan_place(struct keyer *k, struct judged_stack *s);
 /* Does the stack show only the loop, which waits for work or, by the thread's processor time, was
  * not at work? s->cut must be set. */
 bool scan_is_idle(const struct keyer *k, const struct judged_stack *s);

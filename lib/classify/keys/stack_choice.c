@@ -100,7 +100,7 @@ static bool ask_callers(struct keyer *k, const struct judged_stack *s) {
 /* Returns the innermost relevant function of a stack; for an idle stack, the loop. NULL = none. */
 static struct frame_info *find_top(const struct keyer *k, const struct judged_stack *s) {
     if (s->idle) {
-        return judged_at(k, s, s->cut)->info->canonical;
+        return judged_at(k, s, s->at_place ? s->place : s->cut)->info->canonical;
     }
     for (size_t i = 0; i < s->cut; i++) {
         struct frame_info *info = judged_at(k, s, i)->info;
@@ -113,10 +113,15 @@ static struct frame_info *find_top(const struct keyer *k, const struct judged_st
 
 enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                     struct judged_stack *out, struct err *e) {
-    *out = (struct judged_stack){.stack = s, .first = k->frames.len};
+    *out = (struct judged_stack){
+        .stack = s, .first = k->frames.len, .place = SIZE_MAX, .in_place_image = SIZE_MAX};
     for (size_t i = 0; i < s->frame_count; i++) {
+        size_t at = k->frames.len - out->first;
         if (!push_frame(k, d, s, i)) {
             return err_nomem(e);
+        }
+        if (k->loop_place) {
+            place_note(k, d, out, i, at);
         }
     }
     out->count = k->frames.len - out->first;
@@ -126,6 +131,7 @@ enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_sta
             return err_nomem(e);
         }
         scan_cut(k, out);
+        scan_place(k, out);
         if (!link_other_owners(k, out)) {
             return err_nomem(e);
         }

@@ -66,13 +66,22 @@ static size_t outermost_loop(const struct keyer *k, const struct judged_stack *s
     return s->count;
 }
 
+/* Returns the index of the innermost frame that begins the thread; s->count = none is known. */
+static size_t thread_start(const struct keyer *k, const struct judged_stack *s) {
+    for (size_t i = 0; i < s->count; i++) {
+        const struct frame_info *info = scan_at(k, s, i);
+        if (info->place == PLACE_CUT && !is_loop(info)) {
+            return i;
+        }
+    }
+    return s->count;
+}
+
 void scan_cut(const struct keyer *k, struct judged_stack *s) {
     size_t outermost = outermost_loop(k, s), modal = s->count;
-    s->cut = s->count;
+    s->cut = thread_start(k, s);
     for (size_t i = s->count; i-- > 0;) {
-        const struct frame_info *info = scan_at(k, s, i);
-        modal = info->modal ? i : modal;
-        s->cut = info->place == PLACE_CUT && !is_loop(info) ? i : s->cut;
+        modal = scan_at(k, s, i)->modal ? i : modal;
     }
     if (modal < s->count) {
         outermost = modal;
@@ -145,8 +154,56 @@ static bool is_inside_kernel_wait(const struct keyer *k, const struct judged_sta
     return false;
 }
 
+/* Does the stack wait at the place of a loop that no rule names? A loop that a callback or the
+ * loop's own function called is a nested one. */
+static bool waits_at_place(const struct keyer *k, const struct judged_stack *s) {
+    bool waits = false;
+    if (s->place >= s->count || s->cut < s->place) {
+        return false;
+    }
+    for (size_t i = 0; i < s->place; i++) {
+        const struct frame_info *info = scan_at(k, s, i);
+        bool wait = is_kernel_wait(info);
+        if (!wait && !is_inside_kernel_wait(k, s, i) && (info->callout || !is_no_evidence(info))) {
+            return false;
+        }
+        waits = waits || wait;
+    }
+    for (size_t i = s->place + 1; i < s->count; i++) {
+        const struct frame_info *info = scan_at(k, s, i);
+        if (info->callout || is_loop(info) ||
+            info->canonical == scan_at(k, s, s->place)->canonical) {
+            return false;
+        }
+    }
+    return waits && !is_loop(scan_at(k, s, s->place));
+}
+
+/* Is the loop that a rule names a nested one, because the image of the believed loop is on the
+ * stack, but only further out? */
+static bool loop_is_nested(const struct keyer *k, const struct judged_stack *s) {
+    return !k->of_others && !k->came_late && s->cut < s->count && is_loop(scan_at(k, s, s->cut)) &&
+           !scan_at(k, s, s->cut)->modal && s->in_place_image < s->count &&
+           s->in_place_image > s->cut;
+}
+
+void scan_place(struct keyer *k, struct judged_stack *s) {
+    if (!k->loop_place) {
+        return;
+    }
+    if (waits_at_place(k, s)) {
+        s->at_place = true;
+    } else if (loop_is_nested(k, s)) {
+        s->cut = thread_start(k, s);
+        k->place_counts = true;
+    }
+}
+
 bool scan_is_idle(const struct keyer *k, const struct judged_stack *s) {
     bool waits = false;
+    if (s->at_place) {
+        return true;
+    }
     if (s->cut >= s->count || !is_loop(scan_at(k, s, s->cut))) {
         return false;
     }

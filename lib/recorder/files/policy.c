@@ -118,7 +118,8 @@ static void on_begin(void *user, const struct stallrec_stall *stall) {
 }
 
 void rec_policy_grow(struct rec_policy *policy, uint64_t age_ms) {
-    if (policy->stalled > 0 && age_ms >= policy->stalled_ms + GROW_MS) {
+    bool grown = policy->stalled_ms == 0 || age_ms >= policy->stalled_ms + GROW_MS;
+    if (policy->stalled > 0 && grown) {
         policy->stalled_ms = age_ms;
         bring_up_to_date(policy, false);
     }
@@ -130,6 +131,13 @@ void rec_policy_seen(struct rec_policy *policy, const struct rec_totals *totals,
     policy->session.low_rates = totals->low_rates;
     policy->session.events_dropped = events_dropped;
     policy->session.watched = *watched;
+}
+
+/* Counts one stall less that continues. Which of the others is now the latest is not known here, so
+ * their age is 0 until rec_policy_grow gives it. */
+static void stall_is_over(struct rec_policy *policy) {
+    policy->stalled -= policy->stalled > 0;
+    policy->stalled_ms = 0;
 }
 
 static struct rec_tier *policy_tier(struct rec_policy *policy, uint64_t stalled_ms) {
@@ -144,7 +152,7 @@ void rec_policy_take_back(struct rec_policy *policy, bool ended, uint64_t was_ms
         tier->stalls -= tier->stalls > 0;
         tier->stalled_ms -= tier->stalled_ms < was_ms ? tier->stalled_ms : was_ms;
     } else {
-        policy->stalled -= policy->stalled > 0;
+        stall_is_over(policy);
     }
     bring_up_to_date(policy, false);
 }
@@ -153,7 +161,7 @@ static void on_end(void *user, const struct stallrec_stall *stall) {
     struct rec_policy *policy = user;
     struct rec_tier *tier =
         policy->fatal ? &policy->session.fatal : policy_tier(policy, stall->at_ms);
-    policy->stalled -= policy->stalled > 0;
+    stall_is_over(policy);
     tier->stalls++;
     tier->stalled_ms += stall->at_ms;
     bring_up_to_date(policy, false);

@@ -26,8 +26,9 @@ struct rec_policy {
     bool spare;       /* the last dump could not be written, and the next dump gets its number */
     uint32_t stalled; /* number of stalls that continue; until they end they count as fatal, or, in
                          the background, as hangs */
-    uint64_t
-        stalled_ms; /* age in ms of the latest of these stalls, updated at most once a second */
+    uint64_t stalled_ms; /* age in ms of the latest of these stalls, updated at most once a second;
+                            0 = one of them ended or was taken back, and rec_policy_grow has not
+                            been called since */
     uint64_t suppressed_alone;
     bool fatal; /* the process has died, so that a stall which ends from now on killed it; set by
                    a recorder that survives the process */

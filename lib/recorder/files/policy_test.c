@@ -457,6 +457,32 @@ static void a_session_that_dies_in_the_background_counts_a_hang(void **state) {
     rec_policy_close(&s.policy);
 }
 
+static void the_age_of_a_stall_goes_with_it(void **state) {
+    struct folder *f = *state;
+    static struct session s;
+    char name[MAX_NAME], text[4096];
+    struct stallrec_stall first = {.id = "x", .at_ms = 400}, second = {.id = "y", .at_ms = 500};
+    begin_session(&s, f, 0);
+    rec_context_app(&s.context, true, now_ns);
+    s.inner.callbacks.stall_begin(s.inner.user_data, &first);
+    s.inner.callbacks.stall_begin(s.inner.user_data, &second);
+    rec_policy_grow(&s.policy, 9000);
+    rec_policy_take_back(&s.policy, false, 9000);
+    rec_policy_grow(&s.policy, 450);
+    assert_int_equal(folder_count(f, ".live", name, sizeof name), 1);
+    assert_true(folder_get(f, name, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "\"fatal\":{\"stalls\":1,\"stalled_ms\":450}"));
+    s.inner.callbacks.stall_begin(s.inner.user_data, &second);
+    rec_policy_grow(&s.policy, 2000);
+    second.at_ms = 2100;
+    s.inner.callbacks.stall_end(s.inner.user_data, &second);
+    rec_policy_grow(&s.policy, 700);
+    assert_true(folder_get(f, name, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "\"severe\":{\"stalls\":1,\"stalled_ms\":2100}"));
+    assert_non_null(strstr(text, "\"fatal\":{\"stalls\":1,\"stalled_ms\":700}"));
+    rec_policy_close(&s.policy);
+}
+
 static void a_text_that_gets_shorter_leaves_nothing_behind(void **state) {
     struct folder *f = *state;
     static struct rec_session_file file;
@@ -584,6 +610,7 @@ int main(void) {
         T(a_full_disk_uses_up_no_quota),
         T(a_session_that_is_killed_in_a_stall_counts_it_as_fatal),
         T(a_session_that_dies_in_the_background_counts_a_hang),
+        T(the_age_of_a_stall_goes_with_it),
         T(a_text_that_gets_shorter_leaves_nothing_behind),
         T(a_session_too_long_to_write_is_no_session),
         T(a_descriptor_that_the_program_took_over_is_left_alone),

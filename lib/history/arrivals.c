@@ -228,6 +228,7 @@ static enum st move_to_slot(struct arrivals *a, const char *name, struct err *e)
     strbuf_reset(&a->path);
     strbuf_addf(&a->path, "%s/%s", strbuf_cstr(&a->slot), name);
     if (a->target.failed || a->path.failed) {
+        rmdir(a->slot.data);
         return err_nomem(e);
     }
     if (rename(a->target.data, a->path.data) == 0) {

@@ -273,6 +273,17 @@ static void a_subfolder_that_goes_meanwhile_is_told(void **state) {
     }
 }
 
+/* Removes the empty folders in "taking", and returns how many there were. */
+static unsigned remove_empty_slots(void) {
+    unsigned count = 0;
+    for (unsigned n = 0; n < 4; n++) {
+        char path[100];
+        snprintf(path, sizeof path, "%s/taking/%u", folder, n);
+        count += rmdir(path) == 0;
+    }
+    return count;
+}
+
 static void take_one(void *ctx, bool refused) {
     (void)ctx;
     struct arrivals *a = NULL;
@@ -283,6 +294,7 @@ static void take_one(void *ctx, bool refused) {
     st = st == ST_OK ? arrivals_settle(a, "why", NULL) : st;
     arrivals_close(a);
     assert_true(refused || st == ST_OK);
+    assert_int_equal(remove_empty_slots(), 0);
 }
 
 static void memory_that_runs_out_is_an_error(void **state) {

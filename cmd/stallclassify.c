@@ -448,7 +448,7 @@ static bool watch_report(void *ctx, const char *page, struct strbuf *metrics) {
     size_t before = run->dumps.failures.count;
     struct err e = {0};
     if (!classify_set_today(&classify_tool, run->history) ||
-        !classify_keep_history(run->history, &run->dumps.failures) ||
+        !classify_keep_history(run->history, &classify_tool, &run->dumps.failures) ||
         take_from_history(run, r->s) != CLI_OK) {
         return false;
     }

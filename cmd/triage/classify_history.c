@@ -190,6 +190,7 @@ enum st classify_commit_history(struct classify_history *h, bool all, struct err
     static const struct timespec pause = {.tv_nsec = 4000000};
     const bool adding = history_is_adding(h->h);
     enum st st = history_commit(h->h, h->now, e);
+    h->commit_ms = 0;
     if (adding) {
         nanosleep(&pause, NULL);
     }
@@ -226,10 +227,21 @@ bool classify_end_history(struct classify_history *h, const struct cli_tool *too
         return cli_fail(failures, h->path, &e);
     }
     say_counts(h, tool);
-    return classify_keep_history(h, failures);
+    return classify_keep_history(h, tool, failures);
 }
 
-bool classify_keep_history(struct classify_history *h, struct cli_failures *failures) {
+/* Prints how many kept dumps were deleted since the last call because they could not be read. */
+static void say_unreadable(struct classify_history *h, const struct cli_tool *tool) {
+    const uint64_t all = history_counts_of(h->h)->unreadable, count = all - h->unreadable_told;
+    h->unreadable_told = all;
+    if (count) {
+        cli_say(tool->name, "%s: deleted %" PRIu64 " kept dump%s that could not be read", h->path,
+                count, count == 1 ? "" : "s");
+    }
+}
+
+bool classify_keep_history(struct classify_history *h, const struct cli_tool *tool,
+                           struct cli_failures *failures) {
     struct err e = {0};
     uint64_t cells = 0;
     enum st st = ST_OK;
@@ -238,6 +250,7 @@ bool classify_keep_history(struct classify_history *h, struct cli_failures *fail
     } else if (h->keep) {
         st = history_drop_before(h->h, h->keep_from, &cells, &e);
     }
+    say_unreadable(h, tool);
     return st == ST_OK || cli_fail(failures, h->path, &e);
 }
 
@@ -295,6 +308,7 @@ int classify_forget_user(struct classify_history *h, const struct cli_tool *tool
         cli_say(tool->name, "%s: %" PRIu64 " part%s named the user", h->path, parts,
                 parts == 1 ? "" : "s");
     }
+    say_unreadable(h, tool);
     return cli_exit_status(failures);
 }
 

@@ -36,6 +36,9 @@ struct classify_history {
     struct history_span span;
     int32_t today, keep_from;
     uint64_t keep_bytes;      /* 0 = no limit */
+    uint64_t commit_ms;       /* monotonic time in ms from which on the next pause of the input ends
+                                 the group; 0 = the input has not paused in this group */
+    uint64_t unreadable_told; /* number of unreadable dumps that were told as deleted */
     char now[32];             /* time of this run: "2026-11-20T10:00:00Z" */
     struct history_note note; /* the last result of history_note_of */
     struct err unread;        /* a failure to read notes or marks, for classify_notes_were_read */
@@ -57,9 +60,11 @@ bool classify_check_history(const struct cli_tool *tool, struct classify_history
 /* Sets h->today to the current day, and the other days to those that --since, --until and --keep
  * name today. False after a printed usage error. */
 bool classify_set_today(const struct cli_tool *tool, struct classify_history *h);
-/* Removes the days that are older than --keep allows, or that exceed its bytes, from the history.
- * False: an error was printed. */
-bool classify_keep_history(struct classify_history *h, struct cli_failures *failures);
+/* Removes the days that are older than --keep allows, or that exceed its bytes, from the history,
+ * and prints how many kept dumps were deleted because they could not be read. False: an error was
+ * printed. */
+bool classify_keep_history(struct classify_history *h, const struct cli_tool *tool,
+                           struct cli_failures *failures);
 /* Opens the history: for changes if --mark or --forget-user is given, or --keep without `adds`;
  * else for adding if `adds`; else for reading. Sets *cap_s to the history's cap, with a message, if
  * that is another one and a whole number of seconds, and --cap was not given. Returns CLI_OK, or
@@ -69,8 +74,8 @@ int classify_open_history(struct classify_history *h, const struct cli_tool *too
 /* Begins to add dumps, which are counted with the options o. False: an error was printed. */
 bool classify_begin_history(struct classify_history *h, const struct triage_options *o,
                             struct cli_failures *failures);
-/* Commits the dumps added since the last commit if there are at least 10,000 of them, or, with
- * `all`, in any case. ST_ERR: as history_commit. */
+/* Commits the dumps added since the last commit, a group, if there are at least 10,000 of them, or,
+ * with `all`, in any case. ST_ERR: as history_commit. */
 enum st classify_commit_history(struct classify_history *h, bool all, struct err *e);
 /* Ends the adding: commits, prints how many dumps and session records were added, known before or
  * refused, and calls classify_keep_history. False: an error was printed. */

@@ -270,16 +270,12 @@ static void classify_answered(void *ctx) {
  * writer is the slower one. */
 static enum st commit_in_pause(struct classify_run *run, struct err *e) {
     if (!history_is_adding(run->history->h)) {
-        run->commit_ms = 0;
         return ST_OK;
     }
     uint64_t now = monotonic_ms();
-    run->commit_ms = run->commit_ms ? run->commit_ms : now + COMMIT_AFTER_MS;
-    if (now < run->commit_ms) {
-        return ST_OK;
-    }
-    run->commit_ms = 0;
-    return classify_commit_history(run->history, true, e);
+    struct classify_history *h = run->history;
+    h->commit_ms = h->commit_ms ? h->commit_ms : now + COMMIT_AFTER_MS;
+    return now < h->commit_ms ? ST_OK : classify_commit_history(h, true, e);
 }
 
 static void classify_idle(void *ctx) {
@@ -302,11 +298,12 @@ static void classify_idle(void *ctx) {
 static int classify_wait_ms(void *ctx) {
     const struct classify_run *run = ctx;
     uint64_t now = monotonic_ms();
-    uint64_t due = run->due_ms ? run->due_ms : run->commit_ms;
+    uint64_t commit_ms = run->history ? run->history->commit_ms : 0;
+    uint64_t due = run->due_ms ? run->due_ms : commit_ms;
     if (!due || run->broken) {
         return -1;
     }
-    due = run->commit_ms && run->commit_ms < due ? run->commit_ms : due;
+    due = commit_ms && commit_ms < due ? commit_ms : due;
     uint64_t left = due > now ? due - now : 0;
     return left < INT_MAX ? (int)left : INT_MAX;
 }

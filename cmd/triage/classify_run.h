@@ -33,9 +33,7 @@ struct classify_run {
     uint64_t every_ms;     /* time of one partial in ms; 0 = unlimited */
     uint64_t due_ms; /* monotonic time in ms at which a partial is due; 0 = no dump and no session
                         record has come since the last partial, or every_ms is 0 */
-    uint64_t commit_ms; /* monotonic time in ms from which on the next pause of the input commits
-                           the history; 0 = the input has not paused since the last commit */
-    bool broken;        /* memory ran out, so the counts are incomplete */
+    bool broken;     /* memory ran out, so the counts are incomplete */
 };
 
 /* Prints and counts a failure; where may be NULL. */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/hash.h"
 #include "base/parse.h"
 #include "history/fixture_history_test.h"
 #include "history/pack_text.h"
@@ -126,6 +127,62 @@ static void a_damaged_or_missing_text_is_found(void **state) {
     }
 }
 
+/* Replaces the shared text by a forged one, under the number that a text of these bytes has. */
+static void forge_text(struct fixture_history *f, const char *text, size_t len) {
+    struct sql_file *file = NULL;
+    struct sql_statement *s = NULL;
+    struct packer *p = NULL;
+    struct strbuf packed = {0};
+    assert_int_equal(packer_new(&p, NULL), ST_OK);
+    assert_int_equal(packer_pack(p, 0, NULL, 0, text, len, &packed, NULL), ST_OK);
+    assert_int_equal(sql_open(&file, f->path, true, NULL), ST_OK);
+    assert_int_equal(sql_prepare(file, &s, "UPDATE dump_shared SET id = ?1, text = ?2", NULL),
+                     ST_OK);
+    sql_bind_number(s, 1, (uint32_t)hash_bytes(text, len));
+    sql_bind_bytes(s, 2, packed.data, packed.len);
+    assert_int_equal(sql_step(s, NULL), ST_OK);
+    sql_finish(s);
+    sql_close(file);
+    strbuf_release(&packed);
+    packer_free(p);
+}
+
+static void a_text_like_a_dictionary_is_damage(void **state) {
+    static const char dictionary[] = "\x37\xa4\x30\xec and what is no dictionary of zstd";
+    struct fixture_history *f = *state;
+    struct strbuf said = {0};
+    struct sink out = sink_to_strbuf(&said);
+    add_dumps(f, 0, 64);
+    add_dumps(f, 64, 70);
+    forge_text(f, dictionary, sizeof dictionary);
+    reopen(f, HISTORY_READ);
+    assert_int_equal(history_check(f->h, &out, NULL), ST_NONE);
+    assert_int_equal(sink_close(&out, NULL), ST_OK);
+    assert_non_null(strstr(strbuf_cstr(&said), "a dictionary of zstd in place of a text"));
+    strbuf_release(&said);
+    reopen(f, HISTORY_WRITE);
+    add_range(f, 1000, 1010);
+}
+
+static void what_cannot_be_read_is_counted_when_it_is_deleted(void **state) {
+    struct fixture_history *f = *state;
+    uint64_t count;
+    int32_t day = 0;
+    add_dumps(f, 0, 64);
+    add_dumps(f, 64, 70);
+    change(f, "UPDATE dump SET text = x'00' WHERE id IN (SELECT id FROM dump ORDER BY id LIMIT 3)");
+    reopen(f, HISTORY_EDIT);
+    assert_int_equal(history_forget_user(f->h, "somebody-none", &count, NULL), ST_OK);
+    assert_int_equal(history_counts_of(f->h)->unreadable, 3);
+    assert_int_equal(kept_dumps(f), 67);
+    change(f, "UPDATE dump SET text = substr(text, 2) WHERE id IN (SELECT min(id) FROM dump)");
+    reopen(f, HISTORY_EDIT);
+    assert_true(history_day_parse("2026-11-09", 10, &day));
+    assert_int_equal(history_drop_before(f->h, day, &count, NULL), ST_OK);
+    assert_int_equal(history_counts_of(f->h)->unreadable, 1);
+    assert_int_equal(kept_dumps(f), 66);
+}
+
 /* Has a shared text, which is unpacked, these bytes? */
 static bool names_user(struct fixture_history *f, const char *user) {
     struct sql_file *file = NULL;
@@ -190,6 +247,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_text_is_shared_when_there_are_dumps_enough, set_up,
                                         tear_down),
         cmocka_unit_test_teardown(a_damaged_or_missing_text_is_found, tear_down),
+        cmocka_unit_test_setup_teardown(a_text_like_a_dictionary_is_damage, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_read_is_counted_when_it_is_deleted, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_forgotten_user_is_in_no_shared_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_handle_that_stays_open_reads_the_new_text, set_up,
                                         tear_down)};

@@ -250,6 +250,7 @@ static enum st pack_dump_row(struct history *h, int64_t id, struct packer *to, s
                                     e) != ST_OK) {
         return ST_ERR;
     }
+    h->counts.unreadable += damaged;
     sql_bind_number(s, 1, id);
     if (!damaged) {
         sql_bind_bytes(s, 2, h->zip.data, h->zip.len);

@@ -106,6 +106,7 @@ enum st history_forget_user(struct history *h, const char *user, uint64_t *parts
     if (history_begin_editing(h, e) != ST_OK) {
         return ST_ERR;
     }
+    const uint64_t unreadable = h->counts.unreadable;
     enum st st = sql_run(h->file, "PRAGMA secure_delete = ON", e);
     st = st == ST_OK ? list_dated_parts(&f, e) : st;
     for (size_t i = 0; st == ST_OK && i < f.parts.len; i++) {
@@ -118,10 +119,11 @@ enum st history_forget_user(struct history *h, const char *user, uint64_t *parts
     st = st == ST_OK ? forget_dumps(&f, e) : st;
     VEC_RELEASE(&f.parts);
     *parts = f.changed;
+    st = st == ST_OK ? sql_commit(h->file, e) : st;
     if (st != ST_OK) {
         sql_undo(h->file);
+        h->counts.unreadable = unreadable;
         return ST_ERR;
     }
-    st = sql_commit(h->file, e);
-    return st == ST_OK ? sql_run(h->file, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", e) : st;
+    return sql_run(h->file, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", e);
 }

@@ -225,7 +225,8 @@ enum st history_pack_dump(struct history *h, const char *text, size_t len,
                           struct err *e) BASE_MUST_USE;
 /* Makes the shared text anew of the dumps that are left, or drops it if they are too few, and packs
  * all of them again, because dumps whose texts may be in it have gone. Dumps that are damaged are
- * deleted. No effect if there is no shared text. ST_ERR: as history_add. */
+ * deleted and counted in h->counts.unreadable, which the caller sets back if it undoes the
+ * transaction. No effect if there is no shared text. ST_ERR: as history_add. */
 enum st history_renew_dump_shared(struct history *h, struct err *e) BASE_MUST_USE;
 /* Checks that the shared texts can be read. Prints each fault on a line, and then sets *sound to
  * false. ST_ERR: as history_check. */

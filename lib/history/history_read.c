@@ -10,24 +10,31 @@ bool history_options(struct history *h, struct triage_options *o, struct err *e)
     struct sql_statement *s;
     uint64_t cap;
     strbuf_clear(&h->said_rules);
-    if (history_fact(h, "cap_ms", &h->said_rules, e) != ST_OK ||
-        !parse_u64(h->said_rules.data, h->said_rules.len, UINT64_MAX, &cap) ||
-        sql_prepare(h->file, &s, "SELECT hash, words FROM rules ORDER BY id DESC LIMIT 1", e) !=
-            ST_OK) {
+    if (history_fact(h, "cap_ms", &h->said_rules, e) != ST_OK) {
         return false;
     }
-    bool found = false;
+    if (!parse_u64(h->said_rules.data, h->said_rules.len, UINT64_MAX, &cap)) {
+        err_set(e, ERR_FORMAT, "the history is damaged: cap_ms is no number");
+        return false;
+    }
+    if (sql_prepare(h->file, &s, "SELECT hash, words FROM rules ORDER BY id DESC LIMIT 1", e) !=
+        ST_OK) {
+        return false;
+    }
+    enum st st = sql_next(s, e);
     strbuf_clear(&h->said_rules);
-    if (sql_next(s, e) == ST_OK) {
+    if (st == ST_OK) {
         const char *hash = sql_text(s, 0);
         *o = (struct triage_options){.cap_ms = cap};
-        found = parse_hex(hash, strlen(hash), &o->rules_hash);
+        st = parse_hex(hash, strlen(hash), &o->rules_hash)
+                 ? ST_OK
+                 : err_set(e, ERR_FORMAT, "the history is damaged: a set of rules has no hash");
         strbuf_addstr(&h->said_rules, sql_text(s, 1));
         o->rules = strbuf_cstr(&h->said_rules);
-        found = strbuf_check(&h->said_rules, e) == ST_OK && found;
+        st = st == ST_OK ? strbuf_check(&h->said_rules, e) : st;
     }
     sql_finish(s);
-    return found;
+    return st == ST_OK;
 }
 
 enum st history_cell_day(struct sql_statement *s, int at, int32_t *day, struct err *e) {

@@ -40,6 +40,7 @@ enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells, str
         sql_undo(h->file);
         return ST_OK;
     }
+    const uint64_t unreadable = h->counts.unreadable;
     enum st st = ST_OK;
     for (size_t i = 0; st == ST_OK && i < sizeof steps / sizeof *steps; i++) {
         st = run_for_day(h, steps[i], day, e);
@@ -47,13 +48,14 @@ enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells, str
     }
     st = st == ST_OK ? history_renew_dump_shared(h, e) : st;
     st = st == ST_OK ? history_set_fact(h, "ids_from", history_day_text(day, text), e) : st;
+    st = st == ST_OK ? sql_commit(h->file, e) : st;
     if (st != ST_OK) {
         sql_undo(h->file);
+        h->counts.unreadable = unreadable;
         return ST_ERR;
     }
-    st = sql_commit(h->file, e);
-    h->ids_from = st == ST_OK ? day : h->ids_from;
-    return st == ST_OK ? sql_run(h->file, "PRAGMA incremental_vacuum", e) : st;
+    h->ids_from = day;
+    return sql_run(h->file, "PRAGMA incremental_vacuum", e);
 }
 
 /* Counts the days of the history that are not ahead of the clock. */

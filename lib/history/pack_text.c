@@ -17,6 +17,8 @@ enum {
 /* The first bytes of a frame, and of the skippable frame in front of it with its length. */
 static const unsigned char frame_magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
 static const unsigned char number_magic[8] = {0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0};
+/* The first bytes of a dictionary of zstd. A text that begins with them would be read as one. */
+static const unsigned char dictionary_magic[4] = {0x37, 0xa4, 0x30, 0xec};
 
 /* An unpacked text has at most free_bytes bytes, and BYTES_PER_BYTE more for each packed byte. */
 static const uint64_t free_bytes = UINT64_C(64) << 20;
@@ -61,6 +63,11 @@ enum st packer_new(struct packer **out, struct err *e) {
 
 enum st packer_new_short(struct packer **out, uint32_t number, const void *shared, size_t len,
                          struct err *e) {
+    /* zstd gives the same error for a damaged dictionary as for a lack of memory. */
+    if (len >= sizeof dictionary_magic &&
+        memcmp(shared, dictionary_magic, sizeof dictionary_magic) == 0) {
+        return err_set(e, ERR_FORMAT, "a dictionary of zstd in place of a text");
+    }
     if (make_packer(out, e) != ST_OK) {
         return ST_ERR;
     }

@@ -16,7 +16,8 @@ enum st packer_new(struct packer **out, struct err *e) BASE_MUST_USE;
 /* Makes a packer for many short texts, which it packs and unpacks all against the same text
  * (shared[len], of any origin, which is copied), whose number, not 0, it writes in front of each.
  * That text is digested only once. packer_pack and packer_open then leave out what they are given
- * as a shared text and its number. ST_ERR: out of memory. */
+ * as a shared text and its number. ST_ERR: the text begins as a dictionary of zstd does
+ * (ERR_FORMAT), or out of memory. */
 enum st packer_new_short(struct packer **out, uint32_t number, const void *shared, size_t len,
                          struct err *e) BASE_MUST_USE;
 /* Frees a packer, which may be NULL. */

@@ -150,9 +150,22 @@ static void a_short_packer_packs_against_its_text(void **state) {
     strbuf_release(&shared);
 }
 
+static void a_dictionary_is_no_text_to_pack_against(void **state) {
+    (void)state;
+    static const char dictionary[] = "\x37\xa4\x30\xec and what is no dictionary of zstd";
+    struct packer *p = NULL;
+    struct err e = {0};
+    assert_int_equal(packer_new_short(&p, 1, dictionary, sizeof dictionary, &e), ST_ERR);
+    assert_int_equal(e.code, ERR_FORMAT);
+    assert_null(p);
+    assert_int_equal(packer_new_short(&p, 1, dictionary, 3, NULL), ST_OK);
+    packer_free(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_short_packer_packs_against_its_text),
+        cmocka_unit_test(a_dictionary_is_no_text_to_pack_against),
         cmocka_unit_test(what_is_packed_is_unpacked),
         cmocka_unit_test(what_a_text_shares_with_another_is_left_out),
         cmocka_unit_test(damaged_and_cut_bytes_are_refused),

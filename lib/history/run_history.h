@@ -53,6 +53,9 @@ struct history_counts {
     uint64_t too_old;         /* refused: their days are so old that ids are no longer kept */
     uint64_t ahead; /* of all these: dumps and session records whose time is ahead of the clock, so
                        that they count as ones without a day */
+    uint64_t unreadable; /* kept dumps that could not be read, so that history_drop_before,
+                            history_drop_past or history_forget_user deleted them besides those that
+                            it was asked to delete */
 };
 
 /* Sets the day of the clock. From now on a dump or session record whose day is more than
@@ -104,7 +107,7 @@ struct history_span {
 extern const char *const history_fields[];
 /* Reads into o the cap, and of the sets of rules that the history has the one that was added last;
  * the texts of o are borrowed until the next call. False: nothing was ever added, or, with an error
- * in e, the file cannot be read. */
+ * in e, the file cannot be read, or its cap or hash is malformed (ERR_FORMAT). */
 bool history_options(struct history *h, struct triage_options *o, struct err *e);
 
 /* Makes a triage, not finished, of everything in the span. k and o: the keyer and the options with

@@ -8,7 +8,11 @@
 #include "classify/rules/causes.h"
 #include "history/history_private.h"
 
-enum { HISTORY_SMALL_PARTS = 3 /* so many small parts are merged with the next part */ };
+enum {
+    EQUAL_PARTS = 3, /* so many parts of a size class are merged with the next part of the class */
+    SIZE_STEP = 4    /* ratio of the bounds of a size class; EQUAL_PARTS and the next part have at
+                        least the dumps of the next class */
+};
 
 /* ---- options ---- */
 
@@ -248,56 +252,71 @@ static enum st drop_part(struct history *h, int64_t part, struct err *e) {
     return st;
 }
 
-/* Counts the cell's parts of the current rules, from the newest on, before the first that has more
- * than twice as many dumps as the cell's counts that are not written yet. Parts in a kept sum are
- * passed over, because they are never merged with others. */
-static enum st count_small_parts(struct history *h, int64_t row, const struct history_cell *cell,
-                                 unsigned *count, struct err *e) {
+/* The size class of a number of dumps: the numbers from a power of SIZE_STEP up to the next one.
+ * Sets *least and *most to the first and the last number of the class of `dumps`. */
+static void size_class(uint64_t dumps, uint64_t *least, uint64_t *most) {
+    uint64_t from = 1;
+    while (from <= dumps / SIZE_STEP) {
+        from *= SIZE_STEP;
+    }
+    *least = dumps ? from : 0;
+    *most = from <= UINT64_MAX / SIZE_STEP ? from * SIZE_STEP - 1 : UINT64_MAX;
+}
+
+struct part_ids {
+    VEC(int64_t) ids;
+};
+
+/* Lists the cell's parts of the current rules that are of the size class of the cell's counts which
+ * are not written yet. Parts in a kept sum are left out, because they are never merged with
+ * others. */
+static enum st list_equal_parts(struct history *h, int64_t row, const struct history_cell *cell,
+                                struct part_ids *parts, struct err *e) {
     struct sql_statement *s;
-    *count = 0;
+    uint64_t least, most;
+    parts->ids.len = 0;
     if (sql_prepare(h->file, &s,
-                    "SELECT dumps FROM part WHERE cell = ?1 AND rules = ?2"
+                    "SELECT id FROM part WHERE cell = ?1 AND rules = ?2 AND dumps BETWEEN ?3 AND ?4"
                     " AND id NOT IN (SELECT part FROM rolled_part) ORDER BY id DESC",
                     e) != ST_OK) {
         return ST_ERR;
     }
+    size_class(cell->dumps, &least, &most);
     sql_bind_number(s, 1, row);
     sql_bind_number(s, 2, h->rules);
+    sql_bind_count(s, 3, least);
+    sql_bind_count(s, 4, most < INT64_MAX ? most : INT64_MAX);
     enum st st;
-    while ((st = sql_next(s, e)) == ST_OK && (uint64_t)sql_number(s, 0) <= 2 * cell->dumps) {
-        ++*count;
+    while ((st = sql_next(s, e)) == ST_OK) {
+        if (!VEC_PUSH(&parts->ids, sql_number(s, 0))) {
+            st = err_nomem(e);
+            break;
+        }
     }
     sql_finish(s);
     return st == ST_ERR ? ST_ERR : ST_OK;
 }
 
-/* Merges the newest part of the cell that is of the current rules and in no kept sum into the
- * cell's counts, and deletes the part. ST_NONE: there is none. */
-static enum st take_newest_part(struct history *h, int64_t row, struct history_cell *cell,
-                                struct err *e) {
+/* Merges a part into the cell's counts, and deletes the part. */
+static enum st take_equal_part(struct history *h, int64_t part, struct history_cell *cell,
+                               struct err *e) {
     struct sql_statement *s;
     struct triage *old = NULL;
     uint64_t dumps = 0;
-    int64_t part = 0;
-    if (sql_prepare(h->file, &s,
-                    "SELECT id, dumps, partial FROM part WHERE cell = ?1 AND rules = ?2"
-                    " AND id NOT IN (SELECT part FROM rolled_part) ORDER BY id DESC LIMIT 1",
-                    e) != ST_OK) {
+    if (sql_prepare(h->file, &s, "SELECT dumps, partial FROM part WHERE id = ?1", e) != ST_OK) {
         return ST_ERR;
     }
-    sql_bind_number(s, 1, row);
-    sql_bind_number(s, 2, h->rules);
+    sql_bind_number(s, 1, part);
     enum st st = sql_next(s, e);
     if (st == ST_OK) {
         size_t len;
-        const void *bytes = sql_bytes(s, 2, &len);
-        part = sql_number(s, 0);
-        dumps = (uint64_t)sql_number(s, 1);
+        const void *bytes = sql_bytes(s, 1, &len);
+        dumps = (uint64_t)sql_number(s, 0);
         st = history_part(h, bytes, len, &old, e);
     }
     sql_finish(s);
     if (st != ST_OK) {
-        return st;
+        return st == ST_NONE ? err_set(e, ERR_FORMAT, "a part of the history is missing") : ST_ERR;
     }
     cell->dumps += dumps;
     st = triage_merge(cell->t, old, e);
@@ -305,23 +324,25 @@ static enum st take_newest_part(struct history *h, int64_t row, struct history_c
     return st == ST_OK ? drop_part(h, part, e) : st;
 }
 
-/* Merges the newest parts of the cell into the cell's unwritten counts as long as
- * HISTORY_SMALL_PARTS or more of these parts have no more than twice the dumps of these counts. So
- * the number of parts, and the number of times that a dump is written again, grow with the
- * logarithm of the number of dumps. */
-static enum st take_small_parts(struct history *h, int64_t row, struct history_cell *cell,
+/* Merges parts of the cell into the cell's unwritten counts as long as EQUAL_PARTS or more parts
+ * are of the size class of these counts. Each merge of dumps gives a part of a higher class, so
+ * that the number of parts, and the number of times that a dump is written again, grow with the
+ * logarithm of the number of dumps. Parts of other classes stay: few dumps do not rewrite a large
+ * part, nor many dumps the small ones. */
+static enum st take_equal_parts(struct history *h, int64_t row, struct history_cell *cell,
                                 struct err *e) {
-    unsigned count = 0;
+    struct part_ids parts = {0};
     enum st st;
-    while ((st = count_small_parts(h, row, cell, &count, e)) == ST_OK &&
-           count >= HISTORY_SMALL_PARTS) {
-        for (; count && st == ST_OK; count--) {
-            st = take_newest_part(h, row, cell, e);
+    while ((st = list_equal_parts(h, row, cell, &parts, e)) == ST_OK &&
+           parts.ids.len >= EQUAL_PARTS) {
+        for (size_t i = 0; st == ST_OK && i < parts.ids.len; i++) {
+            st = take_equal_part(h, parts.ids.data[i], cell, e);
         }
         if (st == ST_ERR) {
-            return ST_ERR;
+            break;
         }
     }
+    VEC_RELEASE(&parts.ids);
     return st;
 }
 
@@ -402,7 +423,7 @@ static enum st write_cell(struct history *h, struct history_cell *cell, struct e
     struct bucket_writer w = {.h = h, .cell = row};
     return bucket_list_each(cell->t, put_bucket, &w, e) == ST_OK && put_cell_sum(&w, e) == ST_OK &&
                    history_put_values(h, row, cell->t, e) == ST_OK &&
-                   take_small_parts(h, row, cell, e) == ST_OK
+                   take_equal_parts(h, row, cell, e) == ST_OK
                ? write_part(h, row, cell, e)
                : ST_ERR;
 }

@@ -17,7 +17,7 @@ public final class FilterOperator extends AbstractStreamOperator<Dump> implement
     private final Filters filters;
     private final Duration kept;
     private transient FilterChild child;
-    private transient ValueState<Boolean> seen;
+    private transient SeenIds seen;
     private transient Counter dumps, refused, missingImages, duplicates;
 
     FilterOperator(Filters filters, Duration kept) {
@@ -29,7 +29,7 @@ public final class FilterOperator extends AbstractStreamOperator<Dump> implement
         super.open();
         ValueStateDescriptor<Boolean> descriptor = new ValueStateDescriptor<>("seen", Types.BOOLEAN);
         descriptor.enableTimeToLive(StateTtlConfig.newBuilder(kept).cleanupInRocksdbCompactFilter(1000).build());
-        seen = getRuntimeContext().getState(descriptor);
+        seen = new SeenIds(getRuntimeContext().getState(descriptor), this, getRuntimeContext().getTaskInfo().getMaxNumberOfParallelSubtasks());
         var group = getMetricGroup().addGroup("stallkit");
         child = filters.startCounting(group, getContainingTask());
         dumps = group.counter("dumps");
@@ -50,7 +50,7 @@ public final class FilterOperator extends AbstractStreamOperator<Dump> implement
         for (int i = 0; i < block.lines(); i++) {
             String key = block.key(i);
             if (isId(key) && !ids.add(key)) again.set(i);
-            else if (!isId(key) || !isSeen(key)) firsts.set(i);
+            else if (!isId(key) || !seen.has(key)) firsts.set(i);
         }
         int known = block.lines() - firsts.cardinality() - again.cardinality();
         duplicates.inc(known);
@@ -61,11 +61,6 @@ public final class FilterOperator extends AbstractStreamOperator<Dump> implement
 
     private static boolean isId(String key) { return key.charAt(0) != '#'; }
 
-    private boolean isSeen(String key) throws Exception {
-        setCurrentKey(key);
-        return seen.value() != null;
-    }
-
     private void answer(Block block) throws Exception {
         List<Dump> found = new ArrayList<>(1);
         child.send(block.text(), block.lines());
@@ -75,10 +70,7 @@ public final class FilterOperator extends AbstractStreamOperator<Dump> implement
                 refused.inc();
                 output.collect(DEAD, new StreamRecord<>(block.refusedLine(i, reason)));
             }
-            if (!found.isEmpty() && isId(block.key(i))) {
-                setCurrentKey(block.key(i));
-                seen.update(true);
-            }
+            if (!found.isEmpty() && isId(block.key(i))) seen.add(block.key(i));
             for (Dump dump : found) collect(dump, block, i);
             found.clear();
         }
@@ -93,7 +85,10 @@ public final class FilterOperator extends AbstractStreamOperator<Dump> implement
         else if (filters.heads || nameless && filters.holds) output.collect(new StreamRecord<>(dump));
     }
 
-    @Override public void prepareSnapshotPreBarrier(long checkpoint) throws Exception { CountOperator.givePartials(child, output); }
+    @Override public void prepareSnapshotPreBarrier(long checkpoint) throws Exception {
+        CountOperator.givePartials(child, output);
+        seen.store();
+    }
 
     @Override public void endInput() throws Exception { CountOperator.givePartials(child, output); }
 

@@ -3,10 +3,11 @@ package stallkit.connectors;
 import com.github.luben.zstd.Zstd;
 import java.io.*;
 
-/** Each piece that is written becomes a frame of zstd; frames behind each other are one file. No state is kept, so open files cost no memory. */
+/** Each piece that is written becomes a frame of zstd; frames behind each other are one file. An open file has a buffer of a frame, and no tables. */
 public final class ZstdFrames extends OutputStream {
     private static final int LEVEL = 1;
     private final OutputStream out;
+    private byte[] frame = {};
 
     public ZstdFrames(OutputStream out) { this.out = out; }
 
@@ -14,7 +15,8 @@ public final class ZstdFrames extends OutputStream {
 
     @Override public void write(byte[] text, int from, int length) throws IOException {
         if (length == 0) return;
-        byte[] frame = new byte[Math.toIntExact(Zstd.compressBound(length))];
+        int bound = Math.toIntExact(Zstd.compressBound(length));
+        if (frame.length < bound) frame = new byte[bound];
         long packed = Zstd.compressByteArray(frame, 0, frame.length, text, from, length, LEVEL);
         if (Zstd.isError(packed)) throw new IOException("zstd: " + Zstd.getErrorName(packed));
         out.write(frame, 0, (int) packed);

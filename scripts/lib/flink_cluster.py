@@ -221,17 +221,20 @@ class Job:
         return letters
 
 
-def kill(pid):
-    """kill -9; True if the process was there, and is gone."""
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return False
+def kill(*pids):
+    """kill -9, of all at once, as the end of one may end the others; True if all were there, and are gone."""
+    there = []
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+            there.append(pid)
+        except ProcessLookupError:
+            pass
 
-    def gone():
+    def gone(pid):
         try:
             with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
                 return f.read().rpartition(")")[2].split()[0] in "ZX"
         except OSError:
             return True
-    return bool(until(10, gone, 0.01))
+    return len(there) == len(pids) and all(until(10, lambda p=pid: gone(p), 0.01) for pid in pids)

@@ -3,13 +3,13 @@
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "classify/print/annotate.h"
-#include "classify/print/explain_choice.h"
 #include "classify/stats/triage.h"
 #include "classify_options.h"
 #include "cli_dumps.h"
 #include "cli_symbols.h"
 #include "dump/dump.h"
 #include "triage/classify_by.h"
+#include "triage/classify_explain.h"
 #include "triage/classify_marks.h"
 #include "triage/classify_run.h"
 
@@ -111,36 +111,6 @@ static int pass_through(struct classify_run *run, const struct classify_settings
                                  p->operand_count);
     cli_output_close(&run->output, status == CLI_OK, &run->dumps.failures);
     return status == CLI_OK ? cli_exit_status(&run->dumps.failures) : status;
-}
-
-static void print_explanation(struct explain_choice *x, const char *path,
-                              struct cli_failures *failures) {
-    struct cli_output output;
-    struct err e = {0};
-    if (x->fit == EXPLAIN_NOT) {
-        err_set(&e, ERR_USAGE,
-                "--explain: no dump and no bucket has the id '%s', nor had one of these dumps as "
-                "far as they tell",
-                x->id);
-        cli_fail(failures, NULL, &e);
-    } else if (strbuf_check(&x->text, &e) != ST_OK) {
-        cli_fail(failures, NULL, &e);
-    } else if (cli_output_open(&output, path, failures)) {
-        explain_choice_print(x, &output.sink);
-        cli_output_close(&output, true, failures);
-    }
-}
-
-static int explain(struct classify_run *run, const struct classify_settings *s,
-                   const struct cli_parser *p) {
-    run->explain.colour = classify_wants_colour(&s->output);
-    int status = cli_symbols_run(&run->symbols, &run->dumps, (unsigned)s->jobs, p->operands,
-                                 p->operand_count);
-    if (status != CLI_OK) {
-        return status;
-    }
-    print_explanation(&run->explain, s->output.path, &run->dumps.failures);
-    return cli_exit_status(&run->dumps.failures);
 }
 
 /* Runs --lint; operands are rule files, too. Returns the exit status. */
@@ -553,7 +523,7 @@ static int classify(struct classify_run *run, struct classify_settings *s,
     if (s->watch.folder) {
         status = classify_watch_folder(run, s, p);
     } else if (run->explain.id) {
-        status = explain(run, s, p);
+        status = classify_explain(run, s, p);
     } else if (s->annotate || s->answer_each) {
         status = pass_through(run, s, p);
     } else if (s->gate.partial) {

@@ -126,8 +126,9 @@ static enum st classify_take(void *ctx, struct dump *d, void *result, struct err
         return run->periods.on && !r->left ? count_in_period(run, d, r, e) : ST_OK;
     }
     if (run->explain.id) {
+        /* The dump is counted, too, because only the counts of all dumps tell in which bucket the
+         * table has it. */
         explain_choice_offer(&run->explain, d, &r->explained);
-        return ST_OK;
     }
     if (run->broken) {
         return ST_OK;

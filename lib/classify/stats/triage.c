@@ -40,6 +40,7 @@ void triage_free(struct triage *t) {
     bucket_set_release(&t->idle);
     bucket_set_release(&t->holders);
     VEC_RELEASE(&t->thresholds);
+    VEC_RELEASE(&t->joined_stacks);
     tally_release(&t->total);
     clusters_release(&t->exposure);
     usage_release(&t->usage);

@@ -49,6 +49,10 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
  * before printing; triage_add must not be called afterwards. ST_ERR: out of memory, and t can only
  * be freed. */
 enum st triage_finish(struct triage *t, struct err *e) BASE_MUST_USE;
+/* Returns the id of the bucket in which triage_finish counts a bucket of single stacks whose id
+ * begins with `id`, because samples show that these stacks were caught in a helper; *whole is set
+ * to that id. Of several, the smallest id is taken. NULL: there is none. */
+const char *triage_joined_to(const struct triage *t, const char *id, const char **whole);
 
 /* Folds buckets into one: the first options.max_buckets of level 1 stay, in the order of output,
  * with their buckets of level 2, and as many actions; all others become one bucket "other" after

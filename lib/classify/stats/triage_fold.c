@@ -67,8 +67,7 @@ static void end_fold(struct bucket_set *set, const uint32_t *into, uint64_t most
     sum_add(&set->fold.ms, most);
 }
 
-/* Returns an array that maps each bucket to itself. NULL = out of memory. */
-static uint32_t *into_itself(const struct bucket_set *set) {
+uint32_t *bucket_set_identity(const struct bucket_set *set) {
     uint32_t *into = calloc(set->buckets.len + 1, sizeof *into);
     for (size_t i = 0; into && i < set->buckets.len; i++) {
         into[i] = (uint32_t)i;
@@ -81,7 +80,7 @@ static uint32_t *into_itself(const struct bucket_set *set) {
 static bool fold_set(struct triage *t, struct bucket_set *set, uint32_t **into) {
     uint64_t most = 0;
     struct bucket *other = put_other(t, set);
-    *into = other && rank_set(set, t->options.weight) ? into_itself(set) : NULL;
+    *into = other && rank_set(set, t->options.weight) ? bucket_set_identity(set) : NULL;
     for (size_t i = 0; *into && i < set->buckets.len; i++) {
         struct bucket *b = set->buckets.data[set->ranked[i]];
         if (i >= t->options.max_buckets && b != other) {
@@ -101,7 +100,7 @@ static bool fold_children(struct triage *t, const uint32_t *into1, uint32_t **in
     struct bucket_set *set = &t->level[1];
     uint64_t most = 0;
     struct bucket *other = put_other(t, set), *parent = bucket_find_other(&t->level[0]);
-    *into = other && bucket_adopt(parent, other) ? into_itself(set) : NULL;
+    *into = other && bucket_adopt(parent, other) ? bucket_set_identity(set) : NULL;
     for (size_t i = 0; *into && i < set->buckets.len; i++) {
         struct bucket *b = set->buckets.data[i];
         if (b != other && into1[b->parent] == parent->index) {

@@ -138,6 +138,11 @@ struct kind_threshold {
     bool unsaid;
 };
 
+/* A bucket of single stacks that was joined to another one, see triage_join_single_stacks. */
+struct joined_stacks {
+    char id[KEY_ID_SIZE], into[KEY_ID_SIZE];
+};
+
 struct triage {
     struct triage_options options;
     struct bucket_set level[KEY_LEVELS], actions;
@@ -154,6 +159,7 @@ struct triage {
     int64_t threshold_ms; /* smallest threshold of the ranked dumps; -1 = no dump has one */
     /* Smallest threshold of each kind of stall, ascending by the kind's index. */
     VEC(struct threshold) thresholds;
+    VEC(struct joined_stacks) joined_stacks; /* in no order */
     struct pending_table pending;
     struct seen_set seen;
     struct id_sketch ids; /* ids of the dumps that were counted */
@@ -197,6 +203,16 @@ bool triage_merge_rest(struct triage *t, struct triage *from, struct triage_rest
  * to one whose level-1 bucket is the same, or is joined with its own. False: out of memory, and t
  * can only be freed. */
 bool triage_join_aliases(struct triage *t);
+/* Joins buckets of busy single stacks, which no dump with samples is in, to the buckets of the
+ * functions in which these stacks computed: a level-1 bucket with all of its level-2 buckets, each
+ * to one whose key is the key of the single stacks without one or two innermost functions, as far
+ * as that goes. The framework must be the same, or that of the single stacks be none; at least half
+ * of the samples of the bucket that stays must show its key, and as many of them as there are
+ * single stacks. The ids become aliases. Joined again, a triage does not change. False: out of
+ * memory, and t can only be freed. */
+bool triage_join_single_stacks(struct triage *t);
+/* Returns an array, malloc'ed, that maps each bucket of the set to itself. NULL = out of memory. */
+uint32_t *bucket_set_identity(const struct bucket_set *set);
 
 /* An earlier id of a bucket; alias_index maps those of a set to its buckets. */
 struct alias {

@@ -1,0 +1,246 @@
+/* Tests which buckets of single stacks are counted in the bucket of the busy function around them.
+ */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failmalloc.h"
+#include "classify/keys/fixture_dump_test.h"
+#include "classify/stats/keyer_bench_test.h"
+#include "classify/stats/triage_private.h"
+
+enum { FRAMES = 8, NAME = 32 };
+
+struct counted {
+    struct keyer *keyer;
+    struct triage *t;
+    unsigned dumps;
+};
+
+static struct counted start(void **state) {
+    struct counted c = {.keyer = ((const struct keyer_bench *)*state)->keyer};
+    assert_int_equal(triage_new(&c.t, &(struct triage_options){.rules = "t"}, NULL), ST_OK);
+    return c;
+}
+
+/* Counts a dump of a second with these functions, separated by blanks, innermost first; '!' is as
+ * for fixture_names. samples 0: one stack and no samples. permille: use of a processor. False: out
+ * of memory. */
+static bool add_cpu(struct counted *c, const char *functions, unsigned samples, int64_t permille) {
+    char names[FRAMES][NAME], id[NAME];
+    const char *frames[FRAMES];
+    struct fixture f = {0};
+    struct stall_key key;
+    size_t n = 0;
+    for (const char *at = functions; *at; at += strspn(at, " ")) {
+        size_t len = strcspn(at, " ");
+        assert_true(n < FRAMES && len < NAME);
+        memcpy(names[n], at, len);
+        names[n][len] = '\0';
+        frames[n] = names[n];
+        n++;
+        at += len;
+    }
+    snprintf(id, sizeof id, "dump%u", c->dumps++);
+    f.d = (struct dump){.id = id, .user = id, .text = id, .text_len = strlen(id)};
+    f.d.stall.id = id;
+    f.d.stall.kind = "hang";
+    f.d.stall.span_ms = f.d.stall.duration_ms = 1000;
+    f.d.stall.ended = true;
+    f.d.stall.threshold_ms = -1;
+    f.d.stall.cpu_permille = permille;
+    fixture_names(&f, frames, n, samples);
+    f.thread = (struct dump_thread){.main = true, .cpu_ms = -1, .cpu_permille = -1};
+    f.thread.stack = f.stacks[0];
+    f.d.threads = &f.thread;
+    f.d.thread_count = 1;
+    f.d.sample_count = samples ? f.d.sample_count : 0;
+    return keyer_key(c->keyer, &f.d, &key, NULL) == ST_OK &&
+           triage_add(c->t, &f.d, &key, true, NULL, NULL) == ST_OK;
+}
+
+static void add(struct counted *c, const char *functions, unsigned samples) {
+    assert_true(add_cpu(c, functions, samples, 950));
+}
+
+/* Checks the level of the finished triage by rank: "work←run 3, load←run 2"; frees it. */
+static void end(struct counted *c, size_t level, const char *want) {
+    struct strbuf got = {0};
+    assert_int_equal(triage_finish(c->t, NULL), ST_OK);
+    const struct bucket_set *set = &c->t->level[level];
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        const struct bucket *b = set->buckets.data[set->ranked[i]];
+        strbuf_addstr(&got, i ? ", " : "");
+        for (size_t k = 0; k < b->frame_count; k++) {
+            const struct bucket_frame *f = b->frames[k];
+            strbuf_addf(&got, "%s%s", k ? "←" : "", f->function[0] ? f->function : f->image);
+        }
+        assert_int_equal(b->tally->stalls, b->tally->dumps);
+        strbuf_addf(&got, " %u", (unsigned)b->tally->stalls);
+    }
+    assert_string_equal(strbuf_cstr(&got), want);
+    strbuf_release(&got);
+    triage_free(c->t);
+}
+
+static void a_stack_in_a_helper_is_counted_in_the_busy_function(void **state) {
+    static const char *const wanted[] = {"work←step 3", "work←step←run←tap 3"};
+    for (size_t level = 0; level < KEY_LEVELS; level++) {
+        struct counted c = start(state);
+        add(&c, "work step run tap main", 20);
+        add(&c, "help work step run tap main", 0);
+        add(&c, "deep help work step run tap main", 0); /* a helper's helper */
+        end(&c, level, wanted[level]);
+    }
+}
+
+static void the_joined_id_is_an_alias(void **state) {
+    struct counted c = start(state);
+    const char *whole;
+    add(&c, "work step run tap", 20);
+    add(&c, "help work step run", 0);
+    char helper[KEY_ID_SIZE], busy[KEY_ID_SIZE], start_of[5];
+    memcpy(busy, c.t->level[0].buckets.data[0]->id, sizeof busy);
+    memcpy(helper, c.t->level[0].buckets.data[1]->id, sizeof helper);
+    snprintf(start_of, sizeof start_of, "%.4s", helper);
+    assert_int_equal(triage_finish(c.t, NULL), ST_OK);
+    const struct bucket *b = c.t->level[0].buckets.data[0];
+    assert_int_equal(c.t->level[0].buckets.len, 1);
+    assert_string_equal(b->id, busy);
+    bool known = false;
+    for (size_t i = 0; i < b->aliases.len; i++) {
+        char alias[KEY_ID_SIZE];
+        key_number_text(b->aliases.data[i], alias);
+        known = known || strcmp(alias, helper) == 0;
+    }
+    assert_true(known);
+    assert_string_equal(triage_joined_to(c.t, start_of, &whole), busy);
+    assert_string_equal(whole, helper);
+    assert_null(triage_joined_to(c.t, busy, &whole));
+    triage_free(c.t);
+}
+
+static void what_samples_do_not_show_stays(void **state) {
+    struct counted c = start(state);
+    add(&c, "work step run tap", 0); /* the caller was not sampled either */
+    add(&c, "help work step run tap", 0);
+    end(&c, 0, "help←work 1, work←step 1");
+    c = start(state);
+    add(&c, "work step run tap", 20);
+    add(&c, "help work step run tap", 0);
+    add(&c, "help work step run tap", 9); /* samples show that the helper is busy itself */
+    end(&c, 0, "help←work 2, work←step 1");
+    c = start(state);
+    add(&c, "work step run tap", 2); /* fewer samples than single stacks */
+    for (int i = 0; i < 3; i++) {
+        add(&c, "help work step run tap", 0);
+    }
+    end(&c, 0, "help←work 3, work←step 1");
+}
+
+static void other_causes_and_callers_stay(void **state) {
+    struct counted c = start(state);
+    add(&c, "work step run tap", 20);
+    add(&c, "help work other run tap", 0); /* called by another function */
+    end(&c, 0, "help←work 1, work←step 1");
+    c = start(state);
+    add(&c, "work step run tap", 20);
+    assert_true(add_cpu(&c, "help work step run tap", 0, 20)); /* it waits */
+    end(&c, 0, "help←work 1, work←step 1");
+    c = start(state);
+    add(&c, "work step run tap", 20);
+    add(&c, "!draw help work step run tap", 0); /* the helper calls a framework */
+    end(&c, 0, "libsys.so←help←work 1, work←step 1");
+    c = start(state);
+    add(&c, "!draw work step run tap", 20);
+    add(&c, "!draw help work step run tap", 0); /* both call the same one */
+    end(&c, 0, "libsys.so←work←step 2");
+}
+
+/* One of the helper's two callers is in no other bucket, so level 1 stays as it is, and with it all
+ * of its level 2: a level-2 bucket is part of one level-1 bucket. */
+static void a_family_is_joined_as_a_whole(void **state) {
+    static const char *const wanted[] = {"help←work 2, work←step 1",
+                                         "work←step←run←tap 1, help←work←step←run 1, "
+                                         "help←work←other←run 1"};
+    for (size_t level = 0; level < KEY_LEVELS; level++) {
+        struct counted c = start(state);
+        add(&c, "work step run tap", 20);
+        add(&c, "help work step run tap", 0);
+        add(&c, "help work other run tap", 0);
+        end(&c, level, wanted[level]);
+    }
+}
+
+/* Of two busy callers, the one with more samples is taken, in whichever order they come. */
+static void the_order_of_dumps_does_not_matter(void **state) {
+    for (int swapped = 0; swapped < 2; swapped++) {
+        struct counted c = start(state);
+        for (int i = 0; i < 2; i++) {
+            if (i == swapped) {
+                add(&c, "inner outer run tap main", 9);
+            } else {
+                add(&c, "outer run tap main", 20);
+            }
+        }
+        add(&c, "help inner outer run tap main", 0);
+        end(&c, 0, "outer←run 2, inner←outer 1");
+    }
+}
+
+/* What the page of a history keeps is finished again when it is read. */
+static void a_finished_triage_does_not_change(void **state) {
+    struct counted c = start(state);
+    add(&c, "work step run tap", 2);
+    add(&c, "help work step run tap", 0);
+    add(&c, "help work step run tap", 0);
+    for (int i = 0; i < 3; i++) {
+        add(&c, "slow work step run tap", 0);
+    }
+    assert_int_equal(triage_finish(c.t, NULL), ST_OK);
+    size_t joined = c.t->joined_stacks.len;
+    assert_true(triage_join_single_stacks(c.t));
+    assert_int_equal(c.t->joined_stacks.len, joined);
+    end(&c, 0, "work←step 3, slow←work 3");
+}
+
+static void every_allocation_may_fail(void *ctx, bool refused) {
+    struct counted c = *(struct counted *)ctx;
+    if (triage_new(&c.t, &(struct triage_options){.rules = "t"}, NULL) != ST_OK) {
+        assert_true(refused);
+        return;
+    }
+    bool ok = add_cpu(&c, "work step run tap", 20, 950) &&
+              add_cpu(&c, "help work step run", 0, 950) && triage_finish(c.t, NULL) == ST_OK;
+    assert_true(ok || refused);
+    assert_true(!ok || c.t->level[0].buckets.len == 1);
+    triage_free(c.t);
+}
+
+static void memory_may_run_out_anywhere(void **state) {
+    if (!failmalloc_works()) {
+        skip();
+    }
+    struct counted c = {.keyer = ((const struct keyer_bench *)*state)->keyer};
+    assert_true(failmalloc_sweep(every_allocation_may_fail, &c) > 50);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stack_in_a_helper_is_counted_in_the_busy_function),
+        cmocka_unit_test(the_joined_id_is_an_alias),
+        cmocka_unit_test(what_samples_do_not_show_stays),
+        cmocka_unit_test(other_causes_and_callers_stay),
+        cmocka_unit_test(a_family_is_joined_as_a_whole),
+        cmocka_unit_test(the_order_of_dumps_does_not_matter),
+        cmocka_unit_test(a_finished_triage_does_not_change),
+        cmocka_unit_test(memory_may_run_out_anywhere),
+    };
+    return cmocka_run_group_tests_name("single_stacks", tests, keyer_bench_setup,
+                                       keyer_bench_teardown);
+}

@@ -153,7 +153,7 @@ static bool match_ids(const struct matching *x) {
 
 /* ---- keys that differ by one function ---- */
 
-/* Minimum number of functions of the app that both keys must have in common. */
+/* Minimum number of functions of the app that both keys must have in common, unless calls_alike. */
 enum { EQUAL_FRAMES_MIN = 2 };
 
 static bool same_frame(const struct bucket_frame *a, const struct bucket_frame *b) {
@@ -166,6 +166,16 @@ static size_t count_functions(const struct bucket *b, size_t frames) {
         n += b->frames[i]->in_app && b->frames[i]->function[0];
     }
     return n;
+}
+
+/* Is the function at index `helper` of `more` the innermost of all of the app's functions in its
+ * stack, which call the same function of the framework in both keys? A key that is not full has all
+ * of them. */
+static bool calls_alike(const struct matching *x, const struct bucket *more, size_t helper,
+                        const struct bucket *less) {
+    const struct bucket_frame *one = more->frames[0], *two = less->frames[0];
+    return helper == 1 && !one->function[0] && !two->function[0] && one->call && two->call &&
+           strcmp(one->call, two->call) == 0 && count_functions(more, more->frame_count) < x->full;
 }
 
 /* Is the list of frames of `more`, without the frame at index `helper`, equal to that of `less`?
@@ -184,7 +194,8 @@ static bool begins_without(const struct matching *x, const struct bucket *more, 
             return false;
         }
     }
-    return count_functions(less, rest) >= EQUAL_FRAMES_MIN;
+    size_t equal = count_functions(less, rest);
+    return equal >= EQUAL_FRAMES_MIN || (equal > 0 && !cut && calls_alike(x, more, helper, less));
 }
 
 /* Does `more` have one function of the app more than `less`, with all other frames equal? The

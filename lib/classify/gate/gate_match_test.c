@@ -159,6 +159,80 @@ static void other_differences_are_other_stalls(void **state) {
     end(&p);
 }
 
+/* Makes the level-2 bucket of a stack that calls this function of its framework. */
+static struct bucket *put_call(struct pair *p, size_t run, const char *frames, const char *call) {
+    struct bucket *b = put(p, run, frames);
+    struct bucket_frame frame = *b->frames[0];
+    frame.call = intern(p->run[run], call);
+    b->frames[0] = triage_frame(p->run[run], &frame);
+    assert_non_null(b->frames[0]);
+    return b;
+}
+
+/* Checks both levels of two stacks, and of their calls, one in each run, whichever run is the base.
+ * A third bucket shows how long a full key is. */
+static void check_calls(const char *const one[2], const char *const other[2], bool alike) {
+    for (int swapped = 0; swapped < 2; swapped++) {
+        struct pair p = start();
+        const char *const *b = swapped ? other : one, *const *n = swapped ? one : other;
+        (void)put(&p, RATES_BASE, "UIKit k l m n");
+        struct bucket *base = put_call(&p, RATES_BASE, b[0], b[1]);
+        struct bucket *now = put_call(&p, RATES_NOW, n[0], n[1]);
+        match(&p);
+        assert_int_equal(paired(&p, 0, base, now), alike);
+        assert_int_equal(paired(&p, 1, base, now), alike);
+        end(&p);
+    }
+}
+
+/* Found with a fleet whose other build had inlined a function of which nothing told:
+ * RecentDb::touch in MainWindow::documentOpened, which a lambda calls, so that no other function is
+ * left. */
+static void the_only_caller_is_known_by_what_it_calls(void **state) {
+    (void)state;
+    check_calls((const char *[]){"SQLite touch opened", "sqlite3_step"},
+                (const char *[]){"SQLite opened", "sqlite3_step"}, true);
+    check_calls((const char *[]){"SQLite touch opened", "sqlite3_step"},
+                (const char *[]){"SQLite opened", "sqlite3_exec"}, false);
+    check_calls((const char *[]){"SQLite touch opened", "step"},
+                (const char *[]){"Metal opened", "step"}, false);
+    check_calls((const char *[]){"SQLite touch opened", "sqlite3_step"},
+                (const char *[]){"SQLite touch", "sqlite3_step"}, false); /* the caller is gone */
+    check_calls((const char *[]){"SQLite sort touch opened", "sqlite3_step"},
+                (const char *[]){"SQLite opened", "sqlite3_step"}, false); /* two functions are */
+}
+
+static void a_new_stall_of_a_known_caller_is_new(void **state) {
+    (void)state;
+    struct pair p = start();
+    (void)put(&p, RATES_BASE, "UIKit k l m n");
+    struct bucket *base = put_call(&p, RATES_BASE, "SQLite touch opened", "sqlite3_step");
+    struct bucket *same = put_call(&p, RATES_NOW, "SQLite touch opened", "sqlite3_step");
+    struct bucket *fresh = put_call(&p, RATES_NOW, "SQLite opened", "sqlite3_step");
+    match(&p);
+    assert_true(paired(&p, 0, base, same) && paired(&p, 1, base, same));
+    assert_int_equal(p.match.other[RATES_NOW][0][fresh->parent], NO_INDEX);
+    assert_int_equal(p.match.other[RATES_NOW][1][fresh->index], NO_INDEX);
+    end(&p);
+    p = start(); /* another function of the same caller, which calls the same, beside the old one */
+    (void)put(&p, RATES_BASE, "UIKit k l m n");
+    base = put_call(&p, RATES_BASE, "SQLite opened", "sqlite3_step");
+    same = put_call(&p, RATES_NOW, "SQLite opened", "sqlite3_step");
+    fresh = put_call(&p, RATES_NOW, "SQLite vacuum opened", "sqlite3_step");
+    match(&p);
+    assert_true(paired(&p, 0, base, same) && paired(&p, 1, base, same));
+    assert_int_equal(p.match.other[RATES_NOW][1][fresh->index], NO_INDEX);
+    end(&p);
+    p = start(); /* either of two functions could have been inlined, so neither is known */
+    (void)put(&p, RATES_BASE, "UIKit k l m n");
+    base = put_call(&p, RATES_BASE, "SQLite opened", "sqlite3_step");
+    same = put_call(&p, RATES_NOW, "SQLite touch opened", "sqlite3_step");
+    fresh = put_call(&p, RATES_NOW, "SQLite vacuum opened", "sqlite3_step");
+    match(&p);
+    assert_false(paired(&p, 1, base, same) || paired(&p, 1, base, fresh));
+    end(&p);
+}
+
 static void a_longer_key_elsewhere_does_not_change_what_is_full(void **state) {
     (void)state;
     for (size_t full = 0; full <= FRAMES; full += FRAMES) {
@@ -521,6 +595,8 @@ int main(void) {
         cmocka_unit_test(equal_keys_are_compared),
         cmocka_unit_test(a_function_that_came_or_went_is_looked_through),
         cmocka_unit_test(other_differences_are_other_stalls),
+        cmocka_unit_test(the_only_caller_is_known_by_what_it_calls),
+        cmocka_unit_test(a_new_stall_of_a_known_caller_is_new),
         cmocka_unit_test(a_longer_key_elsewhere_does_not_change_what_is_full),
         cmocka_unit_test(a_function_is_looked_through_only_without_a_choice),
         cmocka_unit_test(level_1_follows_only_if_all_of_its_level_2_does),

@@ -87,6 +87,55 @@ static bool match_nameless(const struct matching *x) {
     return true;
 }
 
+/* ---- single stacks that one run counts in another bucket ---- */
+
+static bool number_all(const struct matching *x, size_t run, struct alias_index *n) {
+    for (size_t i = 0; i < matching_set(x, run)->buckets.len; i++) {
+        const struct bucket *b = matching_set(x, run)->buckets.data[i];
+        uint64_t own;
+        if (parse_hex(b->id, strlen(b->id), &own) && !number_bucket(n, own, b)) {
+            return false;
+        }
+    }
+    alias_index_sort(n);
+    return true;
+}
+
+static const struct bucket *find_by_id(const struct matching *x, const struct alias_index *n,
+                                       size_t run, const char *id) {
+    const struct bucket *found = NULL;
+    bool several = false;
+    uint64_t number;
+    if (parse_hex(id, strlen(id), &number)) {
+        note_candidates(x, n, number, matching_set(x, run), NULL, NULL, &found, &several);
+    }
+    return several ? NULL : found;
+}
+
+/* Matches each bucket that has no match with the bucket in which the other run counts its key,
+ * because that run has only single stacks of it (triage_join_single_stacks): it is not new. False:
+ * out of memory. */
+static bool match_joined(const struct matching *x) {
+    struct alias_index of[RATES_RUNS] = {0};
+    bool ok =
+        number_all(x, RATES_BASE, &of[RATES_BASE]) && number_all(x, RATES_NOW, &of[RATES_NOW]);
+    for (size_t run = 0; ok && run < RATES_RUNS; run++) {
+        for (size_t i = 0; i < x->run[!run]->joined_stacks.len; i++) {
+            const struct joined_stacks *j = &x->run[!run]->joined_stacks.data[i];
+            const struct bucket *b = find_by_id(x, &of[run], run, j->id);
+            const struct bucket *other = find_by_id(x, &of[!run], !run, j->into);
+            if (b && other && is_alone(x, run, b)) {
+                x->m->other[run][x->level][b->index] = other->index;
+                uint32_t *back = &x->m->other[!run][x->level][other->index];
+                *back = *back == NO_INDEX ? b->index : *back;
+            }
+        }
+    }
+    alias_index_release(&of[RATES_BASE]);
+    alias_index_release(&of[RATES_NOW]);
+    return ok;
+}
+
 /* ---- shared ids ---- */
 
 static bool number_ids(const struct matching *x, size_t run, struct alias_index *n) {
@@ -463,7 +512,7 @@ bool gate_match_buckets(struct gate_match *m, const struct triage *const run[RAT
     for (size_t level = KEY_LEVELS; level-- > 0;) {
         const struct matching x = {m, run, level, full ? full : most_functions(run, level)};
         match_equal(&x);
-        if (!match_nameless(&x) || !match_ids(&x) ||
+        if (!match_nameless(&x) || !match_joined(&x) || !match_ids(&x) ||
             (level == 1 && (!match_helpers(&x) || !match_builds(&x)))) {
             return false;
         }

@@ -302,6 +302,28 @@ static void an_id_in_common_pairs(void **state) {
     end(&p);
 }
 
+/* The base has only single stacks of the helper, and counts them in its caller. */
+static void what_one_run_counts_elsewhere_is_not_new(void **state) {
+    (void)state;
+    struct pair p = start();
+    struct joined_stacks joined[KEY_LEVELS];
+    struct bucket *base = put(&p, RATES_BASE, "work step run tap");
+    struct bucket *now = put(&p, RATES_NOW, "work step run tap");
+    struct bucket *helper = put(&p, RATES_NOW, "help work step run");
+    for (size_t level = 0; level < KEY_LEVELS; level++) {
+        const struct bucket *b = level ? helper : p.run[RATES_NOW]->level[0].buckets.data[1];
+        const struct bucket *c = level ? base : p.run[RATES_BASE]->level[0].buckets.data[0];
+        memcpy(joined[level].id, b->id, sizeof b->id);
+        memcpy(joined[level].into, c->id, sizeof c->id);
+        assert_true(VEC_PUSH(&p.run[RATES_BASE]->joined_stacks, joined[level]));
+    }
+    match(&p);
+    assert_true(paired(&p, 0, base, now) && paired(&p, 1, base, now));
+    assert_int_equal(p.match.other[RATES_NOW][1][helper->index], base->index);
+    assert_int_equal(p.match.other[RATES_NOW][0][helper->parent], base->parent);
+    end(&p);
+}
+
 /* Gives the bucket's innermost function no name, in an image of this id. */
 static void take_name(struct pair *p, size_t run, struct bucket *b, const char *id,
                       const char *offset) {
@@ -601,6 +623,7 @@ int main(void) {
         cmocka_unit_test(a_function_is_looked_through_only_without_a_choice),
         cmocka_unit_test(level_1_follows_only_if_all_of_its_level_2_does),
         cmocka_unit_test(an_id_in_common_pairs),
+        cmocka_unit_test(what_one_run_counts_elsewhere_is_not_new),
         cmocka_unit_test(nameless_functions_of_another_build_pair),
         cmocka_unit_test(an_id_of_several_pairs_none_of_them),
         cmocka_unit_test(what_only_a_new_platform_has_is_not_the_releases),

@@ -47,7 +47,7 @@ PRELOAD_LDFLAGS := -Wl,--version-script=lib/recorder/preload/preload.map -Wl,--g
 $(foreach f,$(filter-out unwind_test,$(notdir $(basename $(rec_tests)))),$(eval REC_CFLAGS_$(f) += -Ilib $$(DEP_CFLAGS)))
 # An app carries all of it, so small counts more than fast: but for what runs on the app's own threads, what it waits for while it is
 # sampled, and the walk of each sample.
-rec_fast := hooks inbox loop loop_finder finder_candidates finder_log finder_object finder_rivals signal_linux copy_linux unwind fp_walk
+rec_fast := hooks inbox loop loop_finder finder_around finder_belief finder_candidates finder_finish finder_log finder_object finder_rivals signal_linux copy_linux unwind fp_walk
 $(foreach f,$(filter-out $(rec_fast),$(notdir $(basename $(filter-out $(not_src),$(wildcard lib/recorder/*.c lib/recorder/*/*.c))))),$(eval REC_CFLAGS_$(f) += $(if $(filter 1,$(DEBUG)),,-Os)))
 # The functions in which a thread waits save its frame pointer in a frame that can be found from sp
 # (adapter_wait.h). Without optimisation, or with a sanitizer, the compiler uses that register

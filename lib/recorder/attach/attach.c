@@ -239,7 +239,7 @@ static void name_others(struct attach *a) {
         if (is_thread_watched(a, ids[i]) || !remote_thread_open(&thread, &a->process, ids[i])) {
             continue;
         }
-        if (remote_thread_call(&thread, &call) && attach_watch_is_loop_call(&call)) {
+        if (remote_thread_call(&thread, &call) && wait_call_is_loops(call.number, call.args)) {
             remote_thread_describe(&thread, &about);
             if (!strstr(names, about.name) &&
                 used + strlen(about.name) + 3 < sizeof a->totals.other_loops) {

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "attach/perf_events.h"
+#include "attach/wait_call.h"
 #include "linux/thread_wait_linux.h"
 #include "stallrec.h"
 
@@ -216,4 +218,26 @@ bool attach_others_top(struct attach_others *o, struct rec_thread *out) {
     out->cpu_permille = top.permille;
     remote_thread_close(&thread);
     return true;
+}
+
+bool attach_others_wait_for(const struct remote_thread *watched, uint64_t epoll) {
+    enum { THREADS_LOOKED = 64 };
+    pid_t *ids = NULL;
+    size_t count = remote_threads(watched->process, &ids);
+    bool found = false;
+    for (size_t i = 0; i < count && i < THREADS_LOOKED && !found; i++) {
+        char text[256];
+        struct proc_syscall call;
+        int fd =
+            ids[i] != watched->tid ? remote_thread_file(watched->process, ids[i], "syscall") : -1;
+        size_t size = fd >= 0 ? remote_text(fd, text, sizeof text) : 0;
+        const struct wait_call *wait =
+            proc_parse_syscall_async(text, size, &call) ? wait_call_numbered(call.number) : NULL;
+        found = wait && wait->on == WAIT_ON_EPOLL && (uint32_t)call.args[0] == epoll;
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    free(ids);
+    return found;
 }

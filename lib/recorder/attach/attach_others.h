@@ -54,4 +54,8 @@ uint32_t attach_others_capture(struct attach_others *o, pid_t watched, struct re
  * ended, or memory ran out in this call or the last one. */
 bool attach_others_top(struct attach_others *o, struct rec_thread *out);
 
+/* Does a thread other than the watched one wait for the epoll instance now? At most THREADS_LOOKED
+ * threads are examined. */
+bool attach_others_wait_for(const struct remote_thread *watched, uint64_t epoll);
+
 #endif

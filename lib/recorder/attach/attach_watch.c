@@ -84,24 +84,6 @@ static bool wait_is_over(struct attach_watch *w) {
     return perf_ring_behind(&w->events.edges, records) == records;
 }
 
-/* Does the function wait for a condition variable? The same system call is also used to wait for
- * semaphores, read-write locks and the end of threads. */
-static bool is_condition_function(struct attach_watch *w, uint64_t function) {
-    static const char *const names[] = {"pthread_cond_wait", "pthread_cond_timedwait",
-                                        "pthread_cond_clockwait", "cnd_wait", "cnd_timedwait"};
-    struct attach_waiter *known = &w->waiters[function / 16 % ATTACH_WAITERS];
-    char name[sizeof "pthread_cond_clockwait" + 1];
-    if (known->function == function) {
-        return known->condition;
-    }
-    *known = (struct attach_waiter){.function = function};
-    remote_images_symbol(w->unwinder->images, function, name, sizeof name);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        known->condition |= strcmp(name, names[i]) == 0;
-    }
-    return known->condition;
-}
-
 /* Reports to w->edges that a wait begins at at_ns; calls in which no loop waits are ignored. The
  * wait's place is the address in the caller of the waiting function, found by call frame
  * information; if the caller cannot be found, it is the program counter of the wait. */
@@ -110,13 +92,17 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
                         const struct cfi_stack *stack, bool goes_on, uint64_t at_ns) {
     struct finder_wait wait = {.place = regs->value[CFI_PC], .depth = regs->value[CFI_SP]};
     struct wait_memory memory = {w, stack, goes_on, !goes_on && wait_is_over(w)};
-    bool condition = call->on == WAIT_ON_CONDITION;
+    bool condition = call->on == WAIT_ON_CONDITION, beyond = condition || call->on == WAIT_ON_SLEEP;
+    enum wait_function what = WAIT_FUNCTION_OTHER;
     struct remote_call caller = {.sp = wait.depth};
     if (wait_call_is_other(call, args) || (condition && w->budget.no_conditions)) {
         return;
     }
-    bool called = remote_caller(w->unwinder, regs, stack, condition, &caller);
-    if (condition && (!called || !is_condition_function(w, caller.function))) {
+    bool called = remote_caller(w->unwinder, regs, stack, beyond, &caller);
+    if (condition && called) {
+        what = wait_function_find(&w->functions, w->unwinder->images, caller.function);
+    }
+    if (condition && what == WAIT_FUNCTION_OTHER) {
         return;
     }
     if (called) {
@@ -129,9 +115,13 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
     }
     wait.blocking = wait_call_blocks(call, args, read_wait_memory, &memory);
     wait.endless = (condition || call->on == WAIT_ON_SIGNALS) && wait_call_is_endless(call, args);
-    if (wait_object_read(call, args, read_wait_memory, &memory, &wait.object) &&
+    bool read = wait_object_read(call, args, read_wait_memory, &memory, &wait.object);
+    if (wait_arrays_recall(&w->arrays, call, args, read, &wait.object) &&
         wait.object.kind == FINDER_SET && finder_wants_file(&w->edges.finder, &wait.object)) {
         wait.object.file = remote_process_inode(w->thread.process, wait.object.lowest);
+    }
+    if (what == WAIT_FUNCTION_LOCK) {
+        wait.object = (struct finder_object){.kind = FINDER_LOCK};
     }
     wait_edges_enter(&w->edges, &wait, at_ns);
     w->rests = false;
@@ -294,37 +284,13 @@ static bool is_busy_long(const struct attach_watch *w, uint64_t now_ns) {
     return w->edges.busy && now_ns - w->edges.busy_ns >= SAMPLE_AFTER_MS * MS;
 }
 
-/* Does a thread other than the watched one wait for the epoll instance now? At most THREADS_LOOKED
- * threads are examined. */
-static bool is_waited_for(const struct attach_watch *w, uint64_t epoll) {
-    enum { THREADS_LOOKED = 64 };
-    pid_t *ids = NULL;
-    size_t count = remote_threads(w->thread.process, &ids);
-    bool found = false;
-    for (size_t i = 0; i < count && i < THREADS_LOOKED && !found; i++) {
-        char text[256];
-        struct proc_syscall call;
-        int fd =
-            ids[i] != w->thread.tid ? remote_thread_file(w->thread.process, ids[i], "syscall") : -1;
-        size_t size = fd >= 0 ? remote_text(fd, text, sizeof text) : 0;
-        const struct wait_call *wait =
-            proc_parse_syscall_async(text, size, &call) ? wait_call_numbered(call.number) : NULL;
-        found = wait && wait->on == WAIT_ON_EPOLL && (uint32_t)call.args[0] == epoll;
-        if (fd >= 0) {
-            close(fd);
-        }
-    }
-    free(ids);
-    return found;
-}
-
 /* Is the thread parked while another one runs its loop? The threads of a runtime's pool, as in Go,
  * wait for one epoll instance by turns; while one waits, the others sleep on a futex, and are not
  * busy. */
 static bool is_loop_elsewhere(const struct attach_watch *w, const struct proc_syscall *call) {
     const struct finder_candidate *loop = finder_loop(&w->edges.finder);
     return call->number == SYS_futex && w->edges.known && loop &&
-           loop->object.kind == FINDER_EPOLL && is_waited_for(w, loop->object.id);
+           loop->object.kind == FINDER_EPOLL && attach_others_wait_for(&w->thread, loop->object.id);
 }
 
 /* Checks whether a thread that seems busy is in fact stopped, or idle without an event that shows
@@ -351,8 +317,28 @@ static void look_behind_events(struct attach_watch *w, uint64_t now_ns) {
     }
 }
 
+/* Tells w->edges the number of the interpreter's frames in the thread's present wait, once a wait,
+ * if it is needed. It is read only while the thread is seen to wait. */
+static void look_inside_wait(struct attach_watch *w, uint64_t now_ns) {
+    struct proc_syscall before, after;
+    const struct remote_unwinder *u = w->unwinder;
+    if (!w->edges.blocks || w->inside_ns == w->edges.wait_ns ||
+        !finder_wants_inner(&w->edges.finder, now_ns) || !remote_thread_call(&w->thread, &before) ||
+        !wait_call_numbered(before.number)) {
+        return;
+    }
+    size_t frames =
+        python_linux_depth_async(u->python, remote_images_generation(u->images), w->thread.own_tid);
+    if (remote_thread_call(&w->thread, &after) && after.number == before.number &&
+        after.sp == before.sp && after.pc == before.pc) {
+        w->inside_ns = w->edges.wait_ns;
+        wait_edges_inside(&w->edges, (uint32_t)frames, now_ns);
+    }
+}
+
 static void look_by_events(struct attach_watch *w, uint64_t now_ns) {
     take_edges(w);
+    look_inside_wait(w, now_ns);
     look_behind_events(w, now_ns);
     follow_budget(w, is_busy_long(w, now_ns), now_ns);
     take_stacks(w);
@@ -395,6 +381,7 @@ static void look_by_samples(struct attach_watch *w, uint64_t now_ns) {
     } else if (!w->edges.known && w->edges.idle && now_ns - w->edges.edge_ns >= QUIET_MS * MS) {
         look_at_thread(w, now_ns); /* a long wait counts as several waits */
     }
+    look_inside_wait(w, now_ns);
 }
 
 bool attach_watch_execs(struct attach_watch *w) {
@@ -408,12 +395,6 @@ bool attach_watch_execs(struct attach_watch *w) {
         w->execs |= gone && !w->ended_ns;
     }
     return w->execs;
-}
-
-bool attach_watch_is_loop_call(const struct proc_syscall *call) {
-    const struct wait_call *wait = wait_call_numbered(call->number);
-    return wait && wait->on != WAIT_ON_CONDITION && wait->on != WAIT_ON_SIGNALS &&
-           !wait_call_is_other(wait, call->args);
 }
 
 uint64_t attach_watch_due(const struct attach_watch *w) {
@@ -576,7 +557,8 @@ bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tra
         w->sampling = false;
     }
     w->execs = w->have_sample = false;
-    memset(w->waiters, 0, sizeof w->waiters);
+    w->functions = (struct wait_functions){0};
+    w->arrays = (struct wait_arrays){0};
     w->sleep.known = 0;
     w->runs_size = 0;
     w->sleeps = remote_thread_sleeps(&w->thread);

@@ -8,6 +8,8 @@
 #include "attach/perf_events.h"
 #include "attach/remote_thread.h"
 #include "attach/wait_edges.h"
+#include "attach/wait_function.h"
+#include "attach/wait_object.h"
 #include "core/capture.h"
 #include "core/event.h"
 
@@ -17,14 +19,6 @@ enum attach_way {
     ATTACH_BY_SAMPLES /* the thread is examined in fixed intervals, and an edge gets the time at
                          which it was noticed */
 };
-
-/* A function of the C library that waits on a futex, and whether it waits for a condition variable.
- */
-struct attach_waiter {
-    uint64_t function; /* 0: the entry is free */
-    bool condition;
-};
-enum { ATTACH_WAITERS = 8 };
 
 enum { ATTACH_LOOK_MS = EDGE_BUDGET_LOOK_MS /* ms from one look at the thread to the next */ };
 
@@ -45,8 +39,9 @@ struct attach_watch {
     bool execs;         /* the thread runs another program: attach_watch_restart is due */
     struct edge_budget
         budget; /* decides what is read; calls_on and sleeps_on tell what is read now */
-    struct attach_waiter waiters[ATTACH_WAITERS]; /* functions that were looked up, each at the
-                                                     index that its address gives */
+    struct wait_functions functions;
+    struct wait_arrays arrays;
+    uint64_t inside_ns; /* start of the latest wait whose interpreter's frames were counted */
     uint32_t calls_on;
     bool sleeps_on;
     bool sampling;    /* stacks are copied while the thread runs */
@@ -101,8 +96,6 @@ bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tra
 
 /* Has the thread begun another program since attach_watch_open or the last attach_watch_restart? */
 bool attach_watch_execs(struct attach_watch *w);
-/* Is the call a wait for descriptors, as a loop's is? */
-bool attach_watch_is_loop_call(const struct proc_syscall *call);
 
 /* Reads the thread's events or state; now_ns: the present time. A thread that is watched by events
  * and has been busy for 10 ms gets its stack copied by the kernel while it runs. It must be called

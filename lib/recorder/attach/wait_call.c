@@ -25,6 +25,7 @@ static const struct wait_call calls[] = {
     {"pselect6", SYS_pselect6, WAIT_ON_SELECT, WAIT_TIMEOUT_STRUCT, 4, 0},
     {"futex", SYS_futex, WAIT_ON_CONDITION, WAIT_TIMEOUT_STRUCT, 3, WAIT_NO_ARG},
     {"rt_sigtimedwait", SYS_rt_sigtimedwait, WAIT_ON_SIGNALS, WAIT_TIMEOUT_STRUCT, 2, WAIT_NO_ARG},
+    {"clock_nanosleep", SYS_clock_nanosleep, WAIT_ON_SLEEP, WAIT_TIMEOUT_STRUCT, 2, WAIT_NO_ARG},
 };
 
 _Static_assert(sizeof calls / sizeof *calls <= WAIT_CALLS_MAX, "the table has room");
@@ -86,6 +87,11 @@ bool wait_call_is_other(const struct wait_call *call, const uint64_t args[6]) {
         return !waits_for_condition(args);
     }
     return call->count_arg != WAIT_NO_ARG && (int32_t)(uint32_t)args[call->count_arg] <= 0;
+}
+
+bool wait_call_is_loops(int64_t number, const uint64_t args[6]) {
+    const struct wait_call *call = wait_call_numbered(number);
+    return call && call->on <= WAIT_ON_SELECT && !wait_call_is_other(call, args);
 }
 
 void wait_call_arguments(const uint8_t *trace, size_t size, uint64_t args[6]) {

@@ -10,8 +10,9 @@ enum wait_on {
     WAIT_ON_EPOLL,     /* an epoll instance */
     WAIT_ON_POLL,      /* an array of struct pollfd */
     WAIT_ON_SELECT,    /* sets of descriptors */
-    WAIT_ON_CONDITION, /* a condition variable, by its futex */
-    WAIT_ON_SIGNALS
+    WAIT_ON_CONDITION, /* a condition variable or semaphore, by its futex */
+    WAIT_ON_SIGNALS,
+    WAIT_ON_SLEEP
 };
 
 enum wait_timeout {
@@ -30,7 +31,7 @@ struct wait_call {
                            is none */
 };
 
-enum { WAIT_NO_ARG = 6, WAIT_CALLS_MAX = 9 };
+enum { WAIT_NO_ARG = 6, WAIT_CALLS_MAX = 10 };
 
 /* Returns the i-th row of the table; NULL after the last. */
 const struct wait_call *wait_call_at(size_t i);
@@ -49,9 +50,11 @@ bool wait_call_is_endless(const struct wait_call *call, const uint64_t args[6]);
 /* Returns the filter of the tracepoint sys_enter_futex that passes only the calls for which
  * wait_call_is_other is false; NULL for any other call than futex(2), which gets no filter. */
 const char *wait_call_filter(const struct wait_call *call);
-/* Is the call no wait of a loop: a sleep, which has no descriptor, or a use of a futex that waits
- * for no condition variable? */
+/* Is the call no wait of a loop: a poll or select that has no descriptor, or a use of a futex that
+ * waits for no condition variable or semaphore? */
 bool wait_call_is_other(const struct wait_call *call, const uint64_t args[6]);
+/* Is the call, by its number and arguments, a wait for descriptors, as a loop's is? */
+bool wait_call_is_loops(int64_t number, const uint64_t args[6]);
 
 /* Reads the arguments of a call from the record of its tracepoint, syscalls:sys_enter_NAME: a
  * header of 8 bytes, the call's number, then up to six words. Missing words become 0. */

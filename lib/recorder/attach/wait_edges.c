@@ -194,19 +194,18 @@ static void attribute(struct wait_edges *e, uint64_t at_ns) {
     if (finder_is_young(&e->finder, at_ns)) {
         hold_ns = e->finder.believed_ns + FINDER_YOUNG_NS;
     }
-    tell_core(e, REC_EVENT_ATTRIBUTED, 0, hold_ns > at_ns ? hold_ns : at_ns, at_ns);
+    tell_core(e, REC_EVENT_ATTRIBUTED, e->busy ? e->edge_ns : 0, hold_ns > at_ns ? hold_ns : at_ns,
+              at_ns);
 }
 
 static void take_news(struct wait_edges *e, uint64_t at_ns) {
-    switch (finder_take_news(&e->finder)) {
-    case FINDER_DOUBTS:
-        doubt(e, at_ns);
-        break;
-    case FINDER_FOUND:
+    enum finder_news news = finder_take_news(&e->finder);
+    if (news == FINDER_FOUND) {
         attribute(e, at_ns);
-        break;
-    default:
-        break;
+        news = finder_take_news(&e->finder);
+    }
+    if (news == FINDER_DOUBTS) {
+        doubt(e, at_ns);
     }
 }
 
@@ -222,6 +221,10 @@ void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint
         e->wait_ns = at_ns;
     }
     enum finder_verdict verdict = finder_begin(&e->finder, wait, at_ns);
+    bool loops = e->finder.believed != 0 && e->finder.open == e->finder.believed;
+    if (e->finder.news == FINDER_DOUBTS && loops) {
+        tell_wait_edge(e, REC_LOOP_SLEEP, at_ns); /* the turn before the doubt is over */
+    }
     take_news(e, at_ns);
     e->blocks = wait->blocking;
     e->idle = verdict == FINDER_IDLE && wait->blocking;
@@ -271,6 +274,13 @@ void wait_edges_rest(struct wait_edges *e, uint64_t at_ns) {
     e->idle = true;
     if (e->busy) {
         tell_wait_edge(e, REC_LOOP_SLEEP, at_ns);
+    }
+}
+
+void wait_edges_inside(struct wait_edges *e, uint32_t frames, uint64_t at_ns) {
+    if (!finder_tell_inner(&e->finder, frames) && e->idle) {
+        e->idle = false;
+        tell_wait_edge(e, REC_LOOP_WAKE, at_ns);
     }
 }
 

@@ -74,6 +74,9 @@ void wait_edges_resume(struct wait_edges *e, uint64_t at_ns);
 /* Reports that the thread is idle from at_ns on in a wait whose start was not seen: either an
  * earlier wait continues, or the wait is not the loop's. wait_edges_exit ends it. */
 void wait_edges_rest(struct wait_edges *e, uint64_t at_ns);
+/* Reports at at_ns the number of the interpreter's frames in the wait that the thread is in
+ * (finder_tell_inner). */
+void wait_edges_inside(struct wait_edges *e, uint32_t frames, uint64_t at_ns);
 /* Reports that nothing is seen after at_ns, so that the finder decides on the waits that it has. */
 void wait_edges_finish(struct wait_edges *e, uint64_t at_ns);
 

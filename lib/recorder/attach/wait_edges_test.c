@@ -367,6 +367,28 @@ static void descriptors_of_poll_are_a_set(void **state) {
     assert_int_equal(object.set[3], UINT64_MAX);
 }
 
+static void array_that_was_read_before_tells_the_set_of_a_call_that_is_over(void **state) {
+    (void)state;
+    static struct wait_arrays arrays;
+    const struct wait_call *call = wait_call_numbered(SYS_ppoll);
+    uint64_t args[6] = {0x7f10, 1}, other[6] = {0x7f20, 1};
+    struct finder_object loop = {.kind = FINDER_SET, .lowest = 3}, reply = {.kind = FINDER_SET};
+    struct finder_object object = {.unread = true};
+    finder_set_add(&loop, 3);
+    finder_set_add(&reply, 5);
+    assert_false(wait_arrays_recall(&arrays, call, args, false, &object));
+    assert_true(object.unread);
+    assert_true(wait_arrays_recall(&arrays, call, args, true, &loop));
+    assert_true(wait_arrays_recall(&arrays, call, other, true, &reply));
+    assert_true(wait_arrays_recall(&arrays, call, args, false, &object));
+    assert_int_equal(object.set[0], 1 << 3);
+    assert_false(object.unread);
+    assert_true(wait_arrays_recall(&arrays, call, other, false, &object));
+    assert_int_equal(object.set[0], 1 << 5);
+    args[1] = 2; /* the array holds more now */
+    assert_false(wait_arrays_recall(&arrays, call, args, false, &object));
+}
+
 static void descriptors_of_select_are_a_set(void **state) {
     (void)state;
     uint64_t words[2] = {0, 1 << 3};
@@ -421,6 +443,7 @@ int main(void) {
         T(wait_for_no_descriptor_is_none_of_a_loop),
         T(mutex_is_no_condition),
         T(descriptors_of_poll_are_a_set),
+        T(array_that_was_read_before_tells_the_set_of_a_call_that_is_over),
         T(descriptors_of_select_are_a_set),
         T(epoll_and_condition_are_told_by_their_number),
         T(arguments_stand_behind_the_number),

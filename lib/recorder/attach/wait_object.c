@@ -94,9 +94,29 @@ bool wait_object_read(const struct wait_call *call, const uint64_t args[6], wait
     case WAIT_ON_SIGNALS:
         out->kind = FINDER_SIGNALS;
         break;
+    case WAIT_ON_SLEEP:
+        out->kind = FINDER_SLEEP;
+        break;
     }
     if (!ok) {
         take_any(out);
     }
     return ok;
+}
+
+bool wait_arrays_recall(struct wait_arrays *arrays, const struct wait_call *call,
+                        const uint64_t args[6], bool ok, struct finder_object *object) {
+    struct wait_array *array = &arrays->at[args[0] / 16 % WAIT_ARRAYS];
+    if (call->on != WAIT_ON_POLL || args[0] == 0) {
+        return ok;
+    }
+    if (ok) {
+        *array = (struct wait_array){args[0], args[1], *object};
+        return true;
+    }
+    if (array->address != args[0] || array->count != args[1]) {
+        return false;
+    }
+    *object = array->object;
+    return true;
 }

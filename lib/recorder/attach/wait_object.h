@@ -13,4 +13,22 @@
 bool wait_object_read(const struct wait_call *call, const uint64_t args[6], wait_read_fn *read,
                       void *arg, struct finder_object *out);
 
+enum { WAIT_ARRAYS = 16 };
+
+/* Arrays of descriptors, given to poll, and the sets that they held when they were read last.
+ * Zeroed: none was read. */
+struct wait_arrays {
+    struct wait_array {
+        uint64_t address, count; /* address 0: the entry is free */
+        struct finder_object object;
+    } at[WAIT_ARRAYS]; /* each at the index that its address gives */
+};
+
+/* Keeps the set that a call of poll waits for, which was read (`ok`); or, if it could not be read
+ * because the call is over, sets *object to the set that the same array held when it was read last,
+ * if that is known. Returns whether *object is known. A loop and a handler that polls by its call
+ * have an array each. No effect for other calls. */
+bool wait_arrays_recall(struct wait_arrays *arrays, const struct wait_call *call,
+                        const uint64_t args[6], bool ok, struct finder_object *object);
+
 #endif

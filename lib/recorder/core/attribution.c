@@ -201,6 +201,11 @@ void rec_core_attributed(struct rec_core *core, uint64_t hold_until_ns, uint64_t
     core->asked_ns = REC_NEVER;
 }
 
+void rec_core_other_edge(struct rec_core *core, uint64_t edge_ns) {
+    core->edge_ns = edge_ns;
+    core->asked_ns = REC_NEVER;
+}
+
 /* ---- what was watched ---- */
 
 /* Returns the times of the present program alone. */

@@ -105,6 +105,9 @@ void rec_core_past_unknown(struct rec_core *core, uint64_t begin_ns, uint64_t en
 /* Ends the attribution. Dumps are not written before hold_until_ns, since the loop may be judged
  * anew, unless the memory for dumps is used up or the core has finished. */
 void rec_core_attributed(struct rec_core *core, uint64_t hold_until_ns, uint64_t at_ns);
+/* Reports, after rec_core_attributed, that the loop is busy, and that the latest edge, at edge_ns,
+ * was another wait's, so that rec_capture.still_busy is asked for that one. */
+void rec_core_other_edge(struct rec_core *core, uint64_t edge_ns);
 
 /* The names of enum rec_past, and of stacks by enum rec_rest, in traces. */
 extern const char *const rec_past_names[REC_PAST_GIVEN_UP + 1];

@@ -41,6 +41,9 @@ uint64_t rec_event_tell(struct rec_core *core, const struct rec_event *event) {
         return 0;
     case REC_EVENT_ATTRIBUTED:
         rec_core_attributed(core, event->mark_ns, event->at_ns);
+        if (event->value != 0) {
+            rec_core_other_edge(core, event->value);
+        }
         return 0;
     case REC_EVENT_STEP:
         return rec_core_step(core, event->at_ns);

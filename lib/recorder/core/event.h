@@ -22,7 +22,9 @@ enum rec_event_kind {
                           */
     REC_EVENT_PAST_UNKNOWN, /* value, mark_ns: start and end of a time of which it is not known
                                whether the loop was idle */
-    REC_EVENT_ATTRIBUTED,   /* mark_ns: time before which dumps found until now are not written */
+    REC_EVENT_ATTRIBUTED,   /* mark_ns: time before which dumps found until now are not written;
+                               value: time of the latest edge, which was that of another wait, if the
+                               loop is busy now; 0 = it is not */
     REC_EVENT_STEP,
     REC_EVENT_WAIT, /* the monitor's own work is over, and it begins to wait */
     REC_EVENT_FINISH

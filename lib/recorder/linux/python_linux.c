@@ -245,6 +245,21 @@ static size_t read_frames_async(struct python_linux *py, pid_t tid, size_t loops
     return 0;
 }
 
+size_t python_linux_depth_async(struct python_linux *py, uint64_t generation, pid_t tid) {
+    bool is_main = tid == py->main_tid;
+    const struct python_thread thread = {tid, is_main ? py->main_self : 0};
+    if (generation != py->generation) {
+        find_interpreter_async(py, generation);
+    }
+    if (!py->process.layout) {
+        return 0;
+    }
+    uint64_t last = is_main ? py->main_state : 0;
+    uint64_t state = python_thread_state_async(&py->process, &thread, last);
+    py->main_state = is_main ? state : py->main_state;
+    return state != 0 ? python_frames_async(&py->process, state, py->frames, FRAMES_MAX) : 0;
+}
+
 size_t python_linux_merge_async(struct python_linux *py, uint64_t generation, pid_t tid,
                                 const struct cfi_stack *stack, struct unwind_frame *frames,
                                 size_t count, size_t max, enum unwind_end *end) {

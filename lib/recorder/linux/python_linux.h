@@ -45,6 +45,10 @@ size_t python_linux_merge_async(struct python_linux *py, uint64_t generation, pi
                                 const struct cfi_stack *stack, struct unwind_frame *frames,
                                 size_t count, size_t max, enum unwind_end *end);
 
+/* Returns the number of Python frames of a thread that is in a call out of the interpreter, up to
+ * 1024; 0: it has none, or they cannot be read. */
+size_t python_linux_depth_async(struct python_linux *py, uint64_t generation, pid_t tid);
+
 enum { PYTHON_PC_BIT = 47 };
 
 /* Sets the names of the Python frames among names[], as rec_capture.name_code does. */

@@ -2,10 +2,28 @@
 #include "loop/finder_candidates.h"
 
 #include "loop/finder_log.h"
+#include "loop/finder_rivals.h"
+
+/* Is the wait, a sleep or one for a lock, one of the candidate's? The same call of an interpreter
+ * may need more or less stack, as the interpreter adapts its code while it runs. */
+static bool is_wait_aside_of(const struct finder_candidate *c, const struct finder_wait *wait) {
+    enum { ADAPTED_BYTES = 512 };
+    uint64_t apart = c->depth > wait->depth ? c->depth - wait->depth : wait->depth - c->depth;
+    if (c->object.kind != wait->object.kind || c->place != wait->place) {
+        return false;
+    }
+    if (c->inner == 0 && wait->inner == 0) {
+        return apart == 0;
+    }
+    return (c->inner == wait->inner || wait->inner == 0) && apart <= ADAPTED_BYTES;
+}
 
 /* Is the wait one of the candidate's? A function may wait for the same object at several places. */
 static bool is_wait_of(const struct loop_finder *f, const struct finder_candidate *c,
                        const struct finder_wait *wait) {
+    if (wait->object.kind >= FINDER_LOCK || rival_is_aside(c)) {
+        return is_wait_aside_of(c, wait);
+    }
     if (c->refused || c->object.unread || wait->object.unread) {
         return c->place == wait->place && (c->refused || wait->depth == c->depth);
     }
@@ -18,9 +36,10 @@ static bool is_wait_of(const struct loop_finder *f, const struct finder_candidat
  * loop's place and object. */
 static bool is_wait_of_loop(const struct loop_finder *f, const struct finder_candidate *loop,
                             const struct finder_wait *wait) {
-    return is_wait_of(f, loop, wait) || (!loop->refused && loop->place == wait->place &&
-                                         finder_same_object(&loop->object, &wait->object) &&
-                                         !finder_is_narrower(f, loop, &wait->object));
+    return is_wait_of(f, loop, wait) ||
+           (!loop->refused && !rival_is_aside(loop) && loop->place == wait->place &&
+            finder_same_object(&loop->object, &wait->object) &&
+            !finder_is_narrower(f, loop, &wait->object));
 }
 
 struct finder_candidate *finder_match(struct loop_finder *f, const struct finder_wait *wait) {
@@ -65,7 +84,7 @@ struct finder_candidate *finder_add_candidate(struct loop_finder *f,
     }
     struct finder_candidate *c = &f->candidates[at];
     *c = (struct finder_candidate){
-        .place = wait->place, .object = wait->object, .depth = wait->depth};
+        .place = wait->place, .object = wait->object, .depth = wait->depth, .inner = wait->inner};
     count_depths(f, c);
     c->refused = f->allowed != NULL && !f->allowed(f->allowed_ctx, wait->place);
     return c;

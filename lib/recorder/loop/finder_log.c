@@ -49,6 +49,16 @@ void finder_log_wait(struct loop_finder *f, const struct finder_candidate *c, ui
     f->runs[f->run_count++] = (struct finder_run){number, {.begin_ns = now_ns, .end_ns = now_ns}};
 }
 
+void finder_log_end(struct loop_finder *f, const struct finder_candidate *c, uint64_t now_ns) {
+    uint32_t number = (uint32_t)(c - f->candidates);
+    for (uint32_t i = f->run_count; i > 0; i--) {
+        if (f->runs[i - 1].candidate == number) {
+            f->runs[i - 1].idle.end_ns = now_ns;
+            break;
+        }
+    }
+}
+
 /* Does the run begin or end after from_ns, or begin then, and is it one of the believed loop's, or
  * one of waits that count as a modal loop's? (Waits for replies while a library starts take less
  * time in all.) */
@@ -148,12 +158,25 @@ static void tell_idle(const struct loop_finder *f, struct told *t, struct finder
     t->end_ns = idle.end_ns > t->end_ns ? idle.end_ns : t->end_ns;
 }
 
+/* Tells all time from the first wait to found_ns as unknown. */
+static uint32_t tell_contested(const struct loop_finder *f, struct finder_interval *out,
+                               uint32_t max) {
+    if (f->run_count == 0 || max == 0) {
+        return 0;
+    }
+    *out = (struct finder_interval){f->runs[0].idle.begin_ns, f->found_ns, true};
+    return 1;
+}
+
 uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, uint32_t max,
                      uint64_t *from_ns, enum rec_past *past) {
     struct told t = {.out = out, .max = max};
     uint32_t left_out = 0;
     *from_ns = f->from_ns > f->log_ns ? f->from_ns : f->log_ns;
     *past = f->past;
+    if (f->contested) {
+        return tell_contested(f, out, max);
+    }
     t.end_ns = f->past == REC_PAST_ANEW ? 0 : *from_ns;
     for (uint32_t i = 0; i < f->run_count; i++) {
         left_out += is_told(f, &f->runs[i], *from_ns);

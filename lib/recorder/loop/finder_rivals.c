@@ -12,6 +12,9 @@ enum {
                         by this */
 };
 
+/* Minimum time in ns that the waits of a loop that is not one on descriptors take in all. */
+#define IDLE_WAITS_NS UINT64_C(40000000)
+
 /* Does the candidate wait at depths that vary, as recursive functions and coroutines do, so that
  * the depth of a wait tells nothing? A modal loop stays at its depth. */
 static bool depths_vary(const struct finder_candidate *c) {
@@ -115,4 +118,8 @@ bool rivals_wait_for_replies(const struct finder_candidate *loop,
 bool rival_polls(const struct finder_candidate *c, const struct finder_candidate *loop) {
     uint64_t each_ns = loop->waited_ns / (loop->all_waits + 1);
     return c->streak_ns / (c->streak + 1) < each_ns / RIVAL_LONGER_EACH;
+}
+
+bool rival_idles_mostly(const struct finder_candidate *c, uint64_t now_ns) {
+    return c->calm || (c->waited_ns >= IDLE_WAITS_NS && c->waited_ns >= (now_ns - c->first_ns) / 2);
 }

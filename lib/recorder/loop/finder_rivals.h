@@ -13,9 +13,14 @@ enum {
                              reply */
 };
 
-/* Does the candidate wait on a condition variable or for signals? */
+/* Does the candidate wait for something else than descriptors? */
 static inline bool rival_is_weak(const struct finder_candidate *c) {
-    return c->object.kind == FINDER_CONDITION || c->object.kind == FINDER_SIGNALS;
+    return c->object.kind >= FINDER_CONDITION;
+}
+
+/* Does the candidate sleep, or wait for a lock, so that it is no loop by itself? */
+static inline bool rival_is_aside(const struct finder_candidate *c) {
+    return c->object.kind >= FINDER_LOCK;
 }
 
 /* Do c and the believed loop wait by turns? */
@@ -75,5 +80,10 @@ bool rivals_wait_for_replies(const struct finder_candidate *loop, const struct f
 
 /* Are c's waits since the loop's last one so short, compared with the loop's, that c polls? */
 bool rival_polls(const struct finder_candidate *c, const struct finder_candidate *loop);
+
+/* Has c, which waits on a condition variable or for signals, idled for half of the time since its
+ * first wait, and for 40 ms, or for three quarters of a span? Waits for a lock that is
+ * made of a condition variable, or for helpers, take less; a busy loop has calm spans. */
+bool rival_idles_mostly(const struct finder_candidate *c, uint64_t now_ns);
 
 #endif

@@ -41,6 +41,14 @@
  * a timeout on a condition variable on which it waited before it first waited on descriptors, it is
  * not known whether it idles (rival_is_pools).
  *
+ * A thread may also idle in a sleep or a lock, and poll in its handlers alone. Sleeps and locks are
+ * therefore counted beside the other waits, but are no loop's by themselves, as a turn may sleep or
+ * be held up by a lock. A wait for a lock, a condition variable or signals, or a sleep, that recurs
+ * between the waits for descriptors, and is further out on the stack than they are
+ * (finder_around.h), is believed instead of them if it takes clearly longer in all; if it takes
+ * less, it is not known which of both is the loop. How far out a wait is, is told by its depth and,
+ * in an interpreter whose calls do not deepen the stack, by the number of the interpreter's frames.
+ *
  * A set is narrower than the loop's if it shares descriptors with it, but lacks one that the loop
  * waits for always (finder_candidate.core) and that is still open. A handler waits so for its own
  * reply beside a wake-up pipe, and so does a loop that does not read from one of its clients for a
@@ -69,12 +77,17 @@ enum {
 };
 
 #define FINDER_YOUNG_NS UINT64_C(10000000000)
+/* Shortest wait, in ns, in which the interpreter's frames are counted, and shortest sleep or wait
+ * for a lock that counts. */
+#define FINDER_INNER_NS UINT64_C(5000000)
 
 enum finder_kind {
     FINDER_EPOLL,     /* id: the epoll descriptor */
     FINDER_SET,       /* set: the descriptors of poll or select */
     FINDER_CONDITION, /* id: the address of the condition variable */
-    FINDER_SIGNALS
+    FINDER_SIGNALS,
+    FINDER_LOCK, /* a semaphore, whichever */
+    FINDER_SLEEP
 };
 
 /* The object on which a wait waits. Members that its kind does not have are zero. */
@@ -96,6 +109,7 @@ struct finder_wait {
                        shallower calls, and does not depend on how much stack that function needs;
                        where it is not known, that before the function's call of the wait; 0 = not
                        on the thread's own stack, which counts as deeper than all others */
+    uint32_t inner; /* number of the interpreter's frames on the stack; 0 = not known, or none */
     bool blocking;  /* the wait has no timeout of 0 */
     bool endless;   /* the wait, for a condition variable or for signals, has no timeout */
     struct finder_object object;
@@ -131,6 +145,11 @@ struct finder_candidate {
     uint64_t core[FINDER_SET_WORDS], recent[FINDER_SET_WORDS];
     uint32_t recent_waits;
     uint64_t depth;
+    uint32_t inner;   /* smallest number of the interpreter's frames at a wait; 0 = not known. Waits
+                         for locks, or sleeps, with different numbers are different candidates */
+    uint64_t between; /* number of waits with a wait for descriptors between them and the
+                         candidate's wait before */
+    uint64_t strong_waits; /* loop_finder.strong_waits at the latest wait */
     uint64_t latest_depth; /* depth of the latest wait that blocked */
     uint64_t waits;        /* number of blocking waits at `depth` */
     uint64_t all_waits;    /* number of blocking waits at any depth */
@@ -181,8 +200,14 @@ struct loop_finder {
     bool pooled;        /* the thread may be one of a pool, as it is not the process's first one */
     bool late;          /* the thread may have waited before its waits were seen */
     uint64_t strong_ns; /* time at which the first wait on descriptors began; 0 = there was none */
-    uint64_t quiet_ns;  /* waits with pauses shorter than this, in ns, are joined to one run */
-    uint32_t believed;  /* index of the believed candidate, + 1; 0 = none */
+    uint64_t strong_waits; /* number of blocking waits on descriptors */
+    bool beside; /* a wait on something else than descriptors took FINDER_INNER_NS or longer, and
+                    there were waits on descriptors */
+    struct finder_wait aside; /* the sleep, or wait for a lock, that continues, unless it is the
+                                 believed loop's; aside_ns: time at which it began, 0 = none does */
+    uint64_t aside_ns;
+    uint64_t quiet_ns; /* waits with pauses shorter than this, in ns, are joined to one run */
+    uint32_t believed; /* index of the believed candidate, + 1; 0 = none */
     uint64_t believed_ns;
     uint64_t resolved_ns;  /* time at which the loop's last wait ended or its last turn began, while
                               there was no doubt */
@@ -191,6 +216,8 @@ struct loop_finder {
     bool doubt;
     bool narrow_doubt; /* the doubt is due to waits on narrower sets alone */
     uint64_t doubt_ns; /* time since which the loop is in doubt */
+    bool contested;    /* all time until the doubt is unknown, as another wait may be the loop */
+    bool doubts_next;  /* after FINDER_FOUND, FINDER_DOUBTS is news */
     uint32_t open;     /* index of the candidate whose wait continues, + 1; 0 = none */
     enum finder_news news;
     uint64_t
@@ -217,6 +244,12 @@ enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait
 /* Ends the wait. It must be called for each wait that blocked, whatever the verdict was, except for
  * a wait that was left by a jump. */
 void finder_end(struct loop_finder *f, uint64_t now_ns);
+/* Does the finder need the number of the interpreter's frames in the wait that continues at now_ns?
+ * The answer is to be given by finder_tell_inner, before the wait's finder_end. */
+bool finder_wants_inner(const struct loop_finder *f, uint64_t now_ns);
+/* inner: number of the interpreter's frames; 0 = not known. False: the wait was taken for the
+ * believed loop's, a sleep or a wait for a lock, and is not. */
+bool finder_tell_inner(struct loop_finder *f, uint32_t inner);
 /* Decides which candidate is the loop, with fewer waits than finder_begin needs, when the thread
  * ends or is no longer watched. It may make news for finder_take_news. */
 void finder_finish(struct loop_finder *f, uint64_t now_ns);
@@ -229,8 +262,8 @@ void finder_miss(struct loop_finder *f, uint64_t now_ns);
  * the believed loop. */
 void finder_forget_conditions(struct loop_finder *f);
 
-/* Returns the change made by finder_begin or finder_finish; a second call returns
- * FINDER_NOTHING_NEW. */
+/* Returns the change made by finder_begin or finder_finish, or, where both changed, FINDER_FOUND
+ * and then FINDER_DOUBTS; a further call returns FINDER_NOTHING_NEW. */
 enum finder_news finder_take_news(struct loop_finder *f);
 
 /* After FINDER_FOUND: sets out to the times in which the loop was idle, or in which that is not

@@ -116,8 +116,11 @@ static void tell_found(struct thread_watch *w, uint64_t now, bool waits) {
                                          .value = idle[i].begin_ns,
                                          .mark_ns = idle[i].end_ns};
     }
-    events[n++] = (struct rec_event){
-        .kind = REC_EVENT_ATTRIBUTED, .at_ns = now, .mark_ns = finder_young_until(&w->finder, now)};
+    uint64_t state = __atomic_load_n(&w->shared.loop->state_, __ATOMIC_RELAXED);
+    events[n++] = (struct rec_event){.kind = REC_EVENT_ATTRIBUTED,
+                                     .at_ns = now,
+                                     .value = !waits && (state & 1) != 0 ? state - 1 : 0,
+                                     .mark_ns = finder_young_until(&w->finder, now)};
     /* The wait is reported together with the attribution, because a monitor that reads late would
      * see only a later edge. */
     if (waits) {
@@ -138,18 +141,25 @@ static void tell_found(struct thread_watch *w, uint64_t now, bool waits) {
     }
 }
 
-/* Reports to the recorder that no loop is believed any more. */
-static void tell_doubt(struct thread_watch *w, uint64_t now) {
-    const struct rec_event event = {.kind = REC_EVENT_DOUBT, .at_ns = now, .mark_ns = w->begin_ns};
+/* Reports to the recorder that no loop is believed any more. waits: a wait of that loop begins now,
+ * and is reported as an edge before. */
+static void tell_doubt(struct thread_watch *w, uint64_t now, bool waits) {
+    const struct rec_event event = {
+        .kind = REC_EVENT_DOUBT, .at_ns = now + (waits ? 2 : 0), .mark_ns = w->begin_ns};
+    if (waits) {
+        tell_edge(w, REC_LOOP_SLEEP, now);
+    }
     tell_events(w, &event, 1);
 }
 
 static void tell_news(struct thread_watch *w, uint64_t now, bool waits) {
     enum finder_news news = finder_take_news(&w->finder);
-    if (news == FINDER_DOUBTS && !w->untold) {
-        tell_doubt(w, now);
-    } else if (news == FINDER_FOUND || (w->untold && w->finder.believed != 0)) {
+    if (news == FINDER_FOUND || (w->untold && w->finder.believed != 0)) {
         tell_found(w, now, waits);
+        news = finder_take_news(&w->finder);
+    }
+    if (news == FINDER_DOUBTS && !w->untold) {
+        tell_doubt(w, now, waits && w->finder.open == w->finder.believed);
     }
 }
 
@@ -183,6 +193,10 @@ void preload_wait_begins(struct thread_watch *w, const struct preload_caller *ca
     /* A coroutine's stack has no depth in the thread's stack; depth 0 counts as deeper than all
      * others. */
     wait->depth = own_stack ? preload_entry(w, caller) : 0;
+    const struct finder_candidate *loop = finder_loop(&w->finder);
+    if (wait->object.kind >= FINDER_LOCK && loop && loop->object.kind >= FINDER_LOCK) {
+        wait->inner = preload_inner(w);
+    }
     enum finder_verdict verdict = finder_begin(&w->finder, wait, now);
     tell_news(w, now, verdict == FINDER_IDLE);
     w->waits = caller->blocks;
@@ -206,6 +220,9 @@ void preload_wait_begins(struct thread_watch *w, const struct preload_caller *ca
 void preload_wait_ends(struct thread_watch *w) {
     int saved_errno = errno;
     uint64_t now = stallrec_clock_ns() & ~(uint64_t)1;
+    if (finder_wants_inner(&w->finder, now)) {
+        finder_tell_inner(&w->finder, preload_inner(w));
+    }
     finder_end(&w->finder, now);
     w->waits = false;
     w->waited_ns = now;
@@ -243,6 +260,7 @@ void preload_watch_begin(struct thread_watch *w, const struct preload_config *co
     w->waits = w->idle = w->untold = false;
     w->waited_ns = 0;
     w->place_count = 0;
+    preload_inner_forget(w);
     memset(w->entries, 0, sizeof w->entries);
 }
 

@@ -110,9 +110,25 @@ bool preload_begin_signals(const struct preload_caller *caller) {
     return guard_wait(w);
 }
 
-bool preload_begin_sleep(void) {
+/* Reports that a wait begins that is no loop's by itself. It starts no recorder. */
+static bool begin_aside(const struct preload_caller *caller, enum finder_kind kind) {
     struct thread_watch *w = preload_own_watch(false);
-    return w && guard_wait(w);
+    if (!w) {
+        return false;
+    }
+    struct finder_wait wait = {.object = {.kind = kind}};
+    if (caller->blocks) {
+        preload_wait_begins(w, caller, &wait);
+    }
+    return guard_wait(w);
+}
+
+bool preload_begin_lock(const struct preload_caller *caller) {
+    return begin_aside(caller, FINDER_LOCK);
+}
+
+bool preload_begin_sleep(const struct preload_caller *caller) {
+    return begin_aside(caller, FINDER_SLEEP);
 }
 
 void preload_end_wait(void) {

@@ -36,7 +36,12 @@ bool preload_begin_signals(const struct preload_caller *caller) {
     (void)caller;
     return false;
 }
-bool preload_begin_sleep(void) {
+bool preload_begin_lock(const struct preload_caller *caller) {
+    (void)caller;
+    return false;
+}
+bool preload_begin_sleep(const struct preload_caller *caller) {
+    (void)caller;
     return false;
 }
 void preload_end_wait(void) {

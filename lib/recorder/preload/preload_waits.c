@@ -1,12 +1,13 @@
 /* Interposes the waiting functions of libc, and reports the waits of watched threads to the finders
  * of their loops.
  *
- * A wait for no descriptor at all is a sleep, which is not reported. A call of a thread that is not
- * recorded is passed on as a tail call; in any other call this library has a frame, which dumps
+ * A poll of no descriptor at all is a sleep, too, but is not reported. A call of a thread that is
+ * not recorded is passed on as a tail call; in any other call this library has a frame, which dumps
  * leave out (own_code_linux.h), and the thread is not signalled meanwhile (guard.h). */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/epoll.h>
@@ -49,6 +50,9 @@ static struct {
     _Atomic(int (*)(const sigset_t *, int *)) sigwait;
     _Atomic(int (*)(const sigset_t *, siginfo_t *)) sigwaitinfo;
     _Atomic(int (*)(const sigset_t *, siginfo_t *, const struct timespec *)) sigtimedwait;
+    _Atomic(int (*)(sem_t *)) sem_wait;
+    _Atomic(int (*)(sem_t *, const struct timespec *)) sem_timedwait;
+    _Atomic(int (*)(sem_t *, clockid_t, const struct timespec *)) sem_clockwait;
     _Atomic(int (*)(const struct timespec *, struct timespec *)) nanosleep;
     _Atomic(int (*)(clockid_t, int, const struct timespec *, struct timespec *)) clock_nanosleep;
     _Atomic(int (*)(useconds_t)) usleep;
@@ -72,6 +76,9 @@ void preload_resolve_waits(void) {
     preload_resolve("sigwait", &real.sigwait);
     preload_resolve("sigwaitinfo", &real.sigwaitinfo);
     preload_resolve("sigtimedwait", &real.sigtimedwait);
+    preload_resolve("sem_wait", &real.sem_wait);
+    preload_resolve("sem_timedwait", &real.sem_timedwait);
+    preload_resolve("sem_clockwait", &real.sem_clockwait);
     preload_resolve("nanosleep", &real.nanosleep);
     preload_resolve("clock_nanosleep", &real.clock_nanosleep);
     preload_resolve("usleep", &real.usleep);
@@ -264,11 +271,48 @@ INTERPOSED int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct t
     return result;
 }
 
+/* ---- locks ---- */
+
+INTERPOSED int sem_wait(sem_t *sem) {
+    const uint64_t frame_pointer = waits_begin();
+    if (!preload_begin_lock(CALLER(true))) {
+        return real.sem_wait(sem);
+    }
+    int result = real.sem_wait(sem);
+    preload_end_wait();
+    return result;
+}
+
+INTERPOSED int sem_timedwait(sem_t *sem, const struct timespec *until) {
+    const uint64_t frame_pointer = waits_begin();
+    if (!preload_begin_lock(CALLER(true))) {
+        return real.sem_timedwait(sem, until);
+    }
+    int result = real.sem_timedwait(sem, until);
+    preload_end_wait();
+    return result;
+}
+
+int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until);
+INTERPOSED int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until) {
+    const uint64_t frame_pointer = waits_begin();
+    if (!real.sem_clockwait) {
+        errno = ENOSYS; /* libc is older than 2.30 */
+        return -1;
+    }
+    if (!preload_begin_lock(CALLER(true))) {
+        return real.sem_clockwait(sem, clock, until);
+    }
+    int result = real.sem_clockwait(sem, clock, until);
+    preload_end_wait();
+    return result;
+}
+
 /* ---- sleeps ---- */
 
 INTERPOSED int nanosleep(const struct timespec *time, struct timespec *left) {
-    waits_begin();
-    if (!preload_begin_sleep()) {
+    const uint64_t frame_pointer = waits_begin();
+    if (!preload_begin_sleep(CALLER(waits(time)))) {
         return real.nanosleep(time, left);
     }
     int result = real.nanosleep(time, left);
@@ -278,8 +322,8 @@ INTERPOSED int nanosleep(const struct timespec *time, struct timespec *left) {
 
 INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
                                struct timespec *left) {
-    waits_begin();
-    if (!preload_begin_sleep()) {
+    const uint64_t frame_pointer = waits_begin();
+    if (!preload_begin_sleep(CALLER(waits(time)))) {
         return real.clock_nanosleep(clock, flags, time, left);
     }
     int result = real.clock_nanosleep(clock, flags, time, left);
@@ -288,8 +332,8 @@ INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const struct timespec
 }
 
 INTERPOSED int usleep(useconds_t us) {
-    waits_begin();
-    if (!preload_begin_sleep()) {
+    const uint64_t frame_pointer = waits_begin();
+    if (!preload_begin_sleep(CALLER(us != 0))) {
         return real.usleep(us);
     }
     int result = real.usleep(us);
@@ -298,8 +342,8 @@ INTERPOSED int usleep(useconds_t us) {
 }
 
 INTERPOSED unsigned sleep(unsigned seconds) {
-    waits_begin();
-    if (!preload_begin_sleep()) {
+    const uint64_t frame_pointer = waits_begin();
+    if (!preload_begin_sleep(CALLER(seconds != 0))) {
         return real.sleep(seconds);
     }
     unsigned result = real.sleep(seconds);

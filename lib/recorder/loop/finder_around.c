@@ -1,0 +1,163 @@
+/* Compares waits for descriptors with sleeps and with waits for locks, condition variables and
+ * signals around them. */
+#include "loop/finder_around.h"
+
+#include <stddef.h>
+
+#include "loop/finder_candidates.h"
+#include "loop/finder_log.h"
+#include "loop/finder_rivals.h"
+
+enum {
+    AROUND_WAITS = 3,  /* number of waits between waits for descriptors that a wait clearly around
+                          them needs; RIVAL_RETURNS are needed if it is not clear */
+    AROUND_DOUBT = 16, /* a wait around others that takes less than their time divided by this is
+                          none of an idle loop */
+    FOLLOWS_WAITS = 16 /* number of waits for descriptors after which a loop has followed the wait
+                          around them, together with FOLLOWS_NS */
+};
+
+/* Time in ns that waits for descriptors take at least to be those of a loop that follows. */
+#define FOLLOWS_NS UINT64_C(2000000000)
+/* Time in ns after which a wait around others is no longer recent. */
+#define RECENT_NS UINT64_C(30000000000)
+/* bytes of stack by which a wait is clearly shallower; see SIBLING_BYTES (finder_rivals.c) */
+#define CLEAR_BYTES 512
+
+bool finder_is_around(const struct loop_finder *f, const struct finder_candidate *a,
+                      const struct finder_candidate *c, bool *clear) {
+    bool shallower = a->depth > c->depth, by_depth = shallower && a->depth - c->depth > CLEAR_BYTES;
+    *clear = false;
+    if (a->depth == 0 || c->depth == 0) {
+        return false;
+    }
+    if (a->inner != 0 && c->inner != 0) {
+        *clear = a->inner == c->inner ? by_depth : a->inner + 1 < c->inner;
+        return a->inner < c->inner || *clear;
+    }
+    *clear = by_depth && a->inner == c->inner;
+    return shallower && !f->pooled;
+}
+
+/* Has c, on descriptors, followed a for so long that the time before tells nothing of which of both
+ * is the loop? */
+static bool has_followed(const struct loop_finder *f, const struct finder_candidate *a,
+                         const struct finder_candidate *c, uint64_t now_ns) {
+    const struct finder_candidate *loop = finder_loop(f);
+    uint64_t since = f->strong_waits - a->strong_waits;
+    if (loop == c) {
+        return a->latest_ns < f->believed_ns ||
+               (since >= FOLLOWS_WAITS && now_ns - a->latest_ns >= RECENT_NS);
+    }
+    return loop == a && c->epoch == a->all_waits && c->streak >= FOLLOWS_WAITS &&
+           c->streak_ns >= FOLLOWS_NS;
+}
+
+/* Returns the ns that c and the other candidates on descriptors that a is around waited in all. */
+static uint64_t waited_within(const struct loop_finder *f, const struct finder_candidate *a,
+                              const struct finder_candidate *c) {
+    uint64_t waited_ns = c->waited_ns;
+    bool clear;
+    for (uint32_t i = 0; i < f->count; i++) {
+        const struct finder_candidate *other = &f->candidates[i];
+        bool within = other != c && !other->refused && !rival_is_weak(other);
+        waited_ns += within && finder_is_around(f, a, other, &clear) ? other->waited_ns : 0;
+    }
+    return waited_ns;
+}
+
+static enum finder_claim claim_of(const struct loop_finder *f, const struct finder_candidate *a,
+                                  const struct finder_candidate *c, uint64_t now_ns) {
+    bool clear;
+    if (a->refused || c->refused || a->between < AROUND_WAITS ||
+        !finder_is_around(f, a, c, &clear) || has_followed(f, a, c, now_ns)) {
+        return FINDER_CLAIM_NONE;
+    }
+    uint64_t waited_ns = waited_within(f, a, c);
+    if (!clear) {
+        bool often = a->between >= RIVAL_RETURNS && a->waited_ns >= waited_ns;
+        return often ? FINDER_CLAIM_DOUBT : FINDER_CLAIM_NONE;
+    }
+    bool keeps = a == finder_loop(f) && !f->doubt && a->waited_ns >= waited_ns;
+    if (keeps || a->waited_ns / RIVAL_CLEARLY_MORE >= waited_ns) {
+        return FINDER_CLAIM_LOOP;
+    }
+    return a->waited_ns >= waited_ns / AROUND_DOUBT ? FINDER_CLAIM_DOUBT : FINDER_CLAIM_NONE;
+}
+
+enum finder_claim finder_claims(struct loop_finder *f, struct finder_candidate *loop,
+                                uint64_t now_ns, struct finder_candidate **around) {
+    enum finder_claim most = FINDER_CLAIM_NONE;
+    bool weak = rival_is_weak(loop);
+    for (uint32_t i = 0; f->beside && i < f->count; i++) {
+        struct finder_candidate *other = &f->candidates[i], *a = weak ? loop : other;
+        if (rival_is_weak(other) == weak) {
+            continue;
+        }
+        enum finder_claim one = claim_of(f, a, weak ? other : loop, now_ns);
+        /* Of two waits around a loop the one that took longer is where the thread idles. If the
+         * loop is weak, one doubt is enough. */
+        bool more = weak ? most == FINDER_CLAIM_NONE || one == FINDER_CLAIM_DOUBT
+                         : most == FINDER_CLAIM_NONE || a->waited_ns > (*around)->waited_ns;
+        if (one != FINDER_CLAIM_NONE && more) {
+            most = one;
+            *around = a;
+        }
+    }
+    return most;
+}
+
+void finder_count_between(const struct loop_finder *f, struct finder_candidate *c) {
+    c->between += c->all_waits > 0 && c->strong_waits != f->strong_waits;
+    c->strong_waits = f->strong_waits;
+}
+
+void finder_end_aside(struct loop_finder *f, uint64_t now_ns) {
+    uint64_t begin_ns = f->aside_ns;
+    f->aside_ns = 0;
+    if (now_ns - begin_ns < FINDER_INNER_NS) {
+        return;
+    }
+    struct finder_candidate *c = finder_match(f, &f->aside);
+    if (c == NULL) {
+        c = finder_add_candidate(f, &f->aside);
+    }
+    if (c->refused) {
+        return;
+    }
+    if (c->all_waits == 0) {
+        c->first_ns = begin_ns;
+    }
+    c->inner = c->inner != 0 ? c->inner : f->aside.inner;
+    finder_count_between(f, c);
+    finder_count_wait(c, c->depth);
+    finder_log_wait(f, c, begin_ns);
+    finder_log_end(f, c, now_ns);
+    c->waited_ns += now_ns - begin_ns;
+    c->latest_ns = now_ns;
+    f->beside |= f->strong_ns != 0;
+}
+
+bool finder_wants_inner(const struct loop_finder *f, uint64_t now_ns) {
+    if (f->aside_ns != 0) {
+        return f->aside.inner == 0 && now_ns - f->aside_ns >= FINDER_INNER_NS;
+    }
+    const struct finder_candidate *c = f->open != 0 ? &f->candidates[f->open - 1] : NULL;
+    return c != NULL && f->beside && now_ns - c->latest_ns >= FINDER_INNER_NS;
+}
+
+bool finder_tell_inner(struct loop_finder *f, uint32_t inner) {
+    if (f->aside_ns != 0) {
+        f->aside.inner = inner;
+        return true;
+    }
+    if (f->open == 0 || inner == 0) {
+        return true;
+    }
+    struct finder_candidate *c = &f->candidates[f->open - 1];
+    bool other = rival_is_aside(c) && c->inner != 0 && c->inner != inner;
+    if (!other && (c->inner == 0 || inner < c->inner)) {
+        c->inner = inner;
+    }
+    return !other;
+}

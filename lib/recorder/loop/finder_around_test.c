@@ -1,0 +1,220 @@
+/* Tests threads that idle in a sleep, a lock or a condition variable, and wait for descriptors in
+ * their handlers alone. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "loop/loop_finder.h"
+
+#define MS        UINT64_C(1000000)
+#define THRESHOLD (250 * MS)
+
+enum { AROUND = 0x1000, REPLY = 0x2000 };
+enum { OUTER = 90000, NEAR = 89900, INNER = 80000 };
+
+/* A simulated thread, with a clock of its own. */
+struct sleeper {
+    struct loop_finder finder;
+    uint64_t now;
+    enum finder_verdict verdict;
+    unsigned found, doubts;
+};
+
+static struct sleeper sleeper(void) {
+    struct sleeper s = {.now = 1000 * MS};
+    finder_init(&s.finder, THRESHOLD, NULL, NULL);
+    return s;
+}
+
+/* Lets the thread wait for this time. frames: number of the interpreter's frames. */
+static void sleeper_waits(struct sleeper *s, enum finder_kind kind, uint64_t depth, uint32_t frames,
+                          uint64_t ms) {
+    struct finder_wait wait = {.place = kind == FINDER_SET ? REPLY : AROUND,
+                               .depth = depth,
+                               .blocking = true,
+                               .object = {.kind = kind, .lowest = 5}};
+    enum finder_news news;
+    if (kind == FINDER_SET) {
+        finder_set_add(&wait.object, 5);
+    }
+    s->verdict = finder_begin(&s->finder, &wait, s->now);
+    while ((news = finder_take_news(&s->finder)) != FINDER_NOTHING_NEW) {
+        s->found += news == FINDER_FOUND;
+        s->doubts += news == FINDER_DOUBTS;
+    }
+    s->now += ms * MS;
+    if (finder_wants_inner(&s->finder, s->now)) {
+        finder_tell_inner(&s->finder, frames);
+    }
+    finder_end(&s->finder, s->now);
+    s->now += MS;
+}
+
+static uint64_t loop_place(const struct sleeper *s) {
+    const struct finder_candidate *loop = finder_loop(&s->finder);
+    return loop != NULL ? loop->place : 0;
+}
+
+static void turns(struct sleeper *s, unsigned n, enum finder_kind kind, uint64_t depth,
+                  uint64_t idle_ms, uint64_t reply_ms) {
+    for (unsigned i = 0; i < n; i++) {
+        sleeper_waits(s, kind, depth, 0, idle_ms);
+        sleeper_waits(s, FINDER_SET, INNER, 0, reply_ms);
+    }
+}
+
+static void wait_that_is_clearly_around_the_polls_is_the_loop(void **state) {
+    static const enum finder_kind kinds[] = {FINDER_SLEEP, FINDER_LOCK, FINDER_CONDITION,
+                                             FINDER_SIGNALS};
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct sleeper s = sleeper();
+        struct finder_interval idle[16];
+        uint64_t from;
+        enum rec_past past;
+        turns(&s, 8, kinds[i], OUTER, 300, 130);
+        assert_int_equal(loop_place(&s), AROUND);
+        assert_int_equal(s.verdict, FINDER_PART);
+        assert_false(s.finder.doubt);
+        sleeper_waits(&s, kinds[i], OUTER, 0, 300);
+        assert_int_equal(s.verdict, FINDER_IDLE);
+        finder_idle(&s.finder, idle, 16, &from, &past);
+        assert_int_equal(past, REC_PAST_ANEW);
+        assert_int_equal(idle[0].begin_ns, 1000 * MS);
+        assert_int_equal(idle[0].end_ns, 1300 * MS);
+    }
+}
+
+static void sleeps_within_the_turns_of_a_loop_are_none(void **state) {
+    (void)state;
+    struct sleeper s = sleeper();
+    for (unsigned i = 0; i < 40; i++) {
+        sleeper_waits(&s, FINDER_SET, INNER, 0, 20);
+        sleeper_waits(&s, FINDER_SLEEP, INNER - 64, 0, 300);
+    }
+    assert_int_equal(loop_place(&s), REPLY);
+    assert_false(s.finder.doubt);
+}
+
+static void sleeps_alone_are_no_loop(void **state) {
+    (void)state;
+    struct sleeper s = sleeper();
+    for (unsigned i = 0; i < 40; i++) {
+        sleeper_waits(&s, FINDER_SLEEP, OUTER, 0, 300);
+    }
+    finder_finish(&s.finder, s.now);
+    assert_null(finder_loop(&s.finder));
+}
+
+static void wait_around_that_takes_as_long_as_the_polls_leaves_all_unknown(void **state) {
+    (void)state;
+    struct sleeper s = sleeper();
+    struct finder_interval idle[16];
+    uint64_t from;
+    enum rec_past past;
+    turns(&s, 8, FINDER_SLEEP, OUTER, 300, 300);
+    assert_true(s.finder.doubt);
+    assert_int_equal(s.doubts, 1);
+    assert_int_equal(finder_idle(&s.finder, idle, 16, &from, &past), 1);
+    assert_int_equal(past, REC_PAST_ANEW);
+    assert_true(idle[0].unknown);
+    finder_finish(&s.finder, s.now);
+    assert_true(s.finder.doubt);
+    turns(&s, 12, FINDER_SLEEP, OUTER, 2000, 30); /* now it is clear */
+    assert_int_equal(loop_place(&s), AROUND);
+    assert_false(s.finder.doubt);
+}
+
+static void short_sleeps_around_a_loop_are_no_loop(void **state) {
+    (void)state;
+    struct sleeper s = sleeper();
+    turns(&s, 40, FINDER_SLEEP, OUTER, 10, 300);
+    assert_int_equal(loop_place(&s), REPLY);
+    assert_false(s.finder.doubt);
+}
+
+static void wait_that_is_a_little_shallower_is_in_doubt_once_it_recurs_often(void **state) {
+    (void)state;
+    struct sleeper s = sleeper();
+    for (unsigned i = 0; i < 8; i++) {
+        sleeper_waits(&s, FINDER_SLEEP, OUTER, 0, 300);
+        sleeper_waits(&s, FINDER_SET, NEAR, 0, 30);
+    }
+    assert_int_equal(loop_place(&s), REPLY);
+    assert_false(s.finder.doubt);
+    for (unsigned i = 0; i < 4; i++) {
+        sleeper_waits(&s, FINDER_SLEEP, OUTER, 0, 300);
+        sleeper_waits(&s, FINDER_SET, NEAR, 0, 30);
+    }
+    assert_true(s.finder.doubt);
+}
+
+/* The calls of an interpreter's programs need no stack. */
+static void frames_of_an_interpreter_tell_what_is_around(void **state) {
+    (void)state;
+    struct sleeper s = sleeper(), within = sleeper();
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t adapted = i < 5 ? 0 : 80;
+        sleeper_waits(&s, FINDER_LOCK, NEAR - adapted, 3, 300);
+        sleeper_waits(&s, FINDER_SET, OUTER, 5, 130);
+        sleeper_waits(&within, FINDER_LOCK, OUTER, 5, 300);
+        sleeper_waits(&within, FINDER_SET, NEAR, 3, 130);
+    }
+    assert_int_equal(loop_place(&s), AROUND);
+    assert_false(s.finder.doubt);
+    assert_int_equal(loop_place(&within), REPLY);
+    assert_false(within.finder.doubt);
+}
+
+static void lock_of_a_handler_is_part_of_a_turn(void **state) {
+    (void)state;
+    struct sleeper s = sleeper();
+    for (unsigned i = 0; i < 8; i++) {
+        sleeper_waits(&s, FINDER_LOCK, NEAR, 3, 300);
+        sleeper_waits(&s, FINDER_SET, OUTER, 5, 30);
+    }
+    struct finder_wait wait = {.place = AROUND,
+                               .depth = NEAR,
+                               .inner = 6,
+                               .blocking = true,
+                               .object = {.kind = FINDER_LOCK}};
+    assert_int_equal(finder_begin(&s.finder, &wait, s.now), FINDER_PART);
+    finder_end(&s.finder, s.now + MS);
+    wait.inner = 3;
+    assert_int_equal(finder_begin(&s.finder, &wait, s.now + 2 * MS), FINDER_IDLE);
+    finder_end(&s.finder, s.now + 20 * MS);
+    wait.inner = 0; /* not known when it begins, and told later */
+    assert_int_equal(finder_begin(&s.finder, &wait, s.now + 22 * MS), FINDER_IDLE);
+    assert_true(finder_wants_inner(&s.finder, s.now + 40 * MS));
+    assert_false(finder_tell_inner(&s.finder, 6));
+    finder_end(&s.finder, s.now + 50 * MS);
+}
+
+static void loop_that_follows_takes_over(void **state) {
+    (void)state;
+    struct sleeper s = sleeper();
+    turns(&s, 8, FINDER_SLEEP, OUTER, 300, 30);
+    assert_int_equal(loop_place(&s), AROUND);
+    for (unsigned i = 0; i < 40; i++) {
+        sleeper_waits(&s, FINDER_SET, INNER, 0, 200);
+    }
+    assert_int_equal(loop_place(&s), REPLY);
+    assert_int_equal(s.verdict, FINDER_IDLE);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wait_that_is_clearly_around_the_polls_is_the_loop),
+        cmocka_unit_test(sleeps_within_the_turns_of_a_loop_are_none),
+        cmocka_unit_test(sleeps_alone_are_no_loop),
+        cmocka_unit_test(wait_around_that_takes_as_long_as_the_polls_leaves_all_unknown),
+        cmocka_unit_test(short_sleeps_around_a_loop_are_no_loop),
+        cmocka_unit_test(wait_that_is_a_little_shallower_is_in_doubt_once_it_recurs_often),
+        cmocka_unit_test(frames_of_an_interpreter_tell_what_is_around),
+        cmocka_unit_test(lock_of_a_handler_is_part_of_a_turn),
+        cmocka_unit_test(loop_that_follows_takes_over),
+    };
+    return cmocka_run_group_tests_name("finder_around", tests, NULL, NULL);
+}

@@ -1,0 +1,26 @@
+/* Changes of a finder's belief. The rules of when to change it are those of loop_finder.h. */
+#ifndef STALLREC_FINDER_BELIEF_H
+#define STALLREC_FINDER_BELIEF_H
+
+#include "loop/loop_finder.h"
+
+enum {
+    FINDER_DEEPER_STREAK = 8 /* number of waits that a deeper place, unless it is a sibling or a
+                                peer, needs at least to replace a loop */
+};
+
+/* Was c the loop before `loop` was for the first time? */
+bool finder_returns_to(const struct finder_candidate *c, const struct finder_candidate *loop);
+
+/* Believes that c is the loop, or still is, and decides which time is judged again. It is news
+ * (FINDER_FOUND). */
+void finder_believe(struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns);
+
+/* Begins a doubt about the believed loop. It is news (FINDER_DOUBTS). */
+void finder_begin_doubt(struct loop_finder *f, uint64_t now_ns);
+
+/* Begins a doubt whether the believed loop or a wait around it is the loop. What a young loop was
+ * told to have done is taken back, as it may be the wrong way round. */
+void finder_begin_doubt_around(struct loop_finder *f, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,136 @@
+/* Programs that idle in no wait for descriptors, and poll for replies in their handlers alone:
+ * `around CASE`. Each prints the stalls that it made, "stall BEGIN END" in ns of CLOCK_MONOTONIC:
+ *
+ *     sleeps       idles in nanosleep(2)
+ *     locks        idles in sem_timedwait(3)
+ *     conditions   idles in pthread_cond_timedwait(3)
+ *     signals      idles in sigtimedwait(2)
+ *     even         the same as sleeps, but its handlers wait for as long as it idles
+ *     paced        the other way round: a loop on descriptors whose handlers sleep */
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "app.h"
+
+enum { STALL_MS = 600, IDLE_MS = 300, REPLY_MS = 50, TURNS = 12, FIRST = 3, SECOND = 8 };
+
+static int replies[2], events[2];
+static sem_t sem;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+
+static long long now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static struct timespec deadline(long ms) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_nsec += ms * 1000000;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    return t;
+}
+
+static void idle_in_sleep(void) {
+    const struct timespec t = {.tv_nsec = IDLE_MS * 1000000L};
+    nanosleep(&t, NULL);
+}
+
+static void idle_in_lock(void) {
+    const struct timespec t = deadline(IDLE_MS);
+    sem_timedwait(&sem, &t);
+}
+
+static void idle_in_condition(void) {
+    const struct timespec t = deadline(IDLE_MS);
+    pthread_mutex_lock(&mutex);
+    pthread_cond_timedwait(&condition, &mutex, &t);
+    pthread_mutex_unlock(&mutex);
+}
+
+static void idle_in_signals(void) {
+    const struct timespec t = {.tv_nsec = IDLE_MS * 1000000L};
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigtimedwait(&set, NULL, &t);
+}
+
+static void idle_in_poll(void) {
+    struct pollfd p = {.fd = events[0], .events = POLLIN};
+    poll(&p, 1, IDLE_MS);
+}
+
+OWN_FRAME static void wait_for_reply(int ms) {
+    struct pollfd p = {.fd = replies[0], .events = POLLIN};
+    poll(&p, 1, ms);
+    KEEP_FRAME();
+}
+
+OWN_FRAME static void work(int ms) {
+    const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+    nanosleep(&t, NULL);
+    KEEP_FRAME();
+}
+
+/* Needs stack, as a handler that calls a library does. */
+OWN_FRAME static void handle(void (*wait)(int ms), int ms) {
+    volatile char room[2048];
+    long long begin = now_ns();
+    room[0] = 0;
+    wait(ms);
+    room[1] = room[0];
+    if (ms >= IDLE_MS) {
+        printf("stall %lld %lld\n", begin, now_ns());
+        fflush(stdout);
+    }
+}
+
+OWN_FRAME static void loop(void (*idle)(void), void (*wait)(int ms), int reply_ms) {
+    for (int i = 0; i < TURNS; i++) {
+        idle();
+        handle(wait, i == FIRST || i == SECOND ? STALL_MS : reply_ms);
+    }
+    KEEP_FRAME();
+}
+
+static const struct around_case {
+    const char *name;
+    void (*idle)(void);
+    void (*wait)(int ms);
+    int reply_ms;
+} cases[] = {
+    {"sleeps", idle_in_sleep, wait_for_reply, REPLY_MS},
+    {"locks", idle_in_lock, wait_for_reply, REPLY_MS},
+    {"conditions", idle_in_condition, wait_for_reply, REPLY_MS},
+    {"signals", idle_in_signals, wait_for_reply, REPLY_MS},
+    {"even", idle_in_sleep, wait_for_reply, IDLE_MS},
+    {"paced", idle_in_poll, work, REPLY_MS},
+};
+
+int main(int argc, char **argv) {
+    const struct around_case *chosen = NULL;
+    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
+        if (strcmp(argv[1], cases[i].name) == 0) {
+            chosen = &cases[i];
+        }
+    }
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    if (!chosen || pipe(replies) != 0 || pipe(events) != 0 || sem_init(&sem, 0, 0) != 0) {
+        fputs("usage: around CASE\n", stderr);
+        return 2;
+    }
+    loop(chosen->idle, chosen->wait, chosen->reply_ms);
+    return 0;
+}

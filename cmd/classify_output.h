@@ -30,8 +30,8 @@ struct classify_output {
     enum classify_colour colour;
     bool raw_csv;     /* see struct triage_view */
     unsigned facets;  /* facets of rates, see struct triage_view */
-    uint64_t top;     /* maximum number of buckets shown, 0 = all; UINT64_MAX = not given: formats
-                         for people show 20, other formats all */
+    uint64_t top;     /* maximum number of rows shown, 0 = all; UINT64_MAX = not given: 20 buckets
+                         or holders in formats for people, else all */
     uint64_t width;   /* width of the table in columns; 0 = the terminal's, else $COLUMNS, both
                          limited to CLASSIFY_WIDTH_MIN … CLASSIFY_WIDTH_MAX, else 100 */
     const char *path; /* path of the output; NULL = stdout */

@@ -42,8 +42,8 @@ int classify_explain(struct classify_run *run, const struct classify_settings *s
     int status = cli_symbols_run(&run->symbols, &run->dumps, (unsigned)s->jobs, p->operands,
                                  p->operand_count);
     struct err e = {0};
-    if (status != CLI_OK) {
-        return status;
+    if (status != CLI_OK || run->broken) {
+        return run->broken ? CLI_FAILED : status;
     }
     if (triage_finish(run->triage, &e) != ST_OK) {
         classify_fail(run, NULL, &e);

@@ -32,7 +32,7 @@ struct sink sink_to_nowhere(void) {
     return (struct sink){.write = write_nowhere};
 }
 
-/* Gives bytes to the write function unless an earlier call of it failed. */
+/* Gives bytes to the write function unless the sink has failed. */
 static void pass_on(struct sink *s, const void *bytes, size_t len) {
     if (!err_is(&s->err) && len && s->write(s->ctx, bytes, len, &s->err) != ST_OK) {
         err_set(&s->err, ERR_IO, "cannot write"); /* for a `write` that left the error empty */

@@ -19,7 +19,7 @@ typedef enum st (*sink_function)(void *ctx, const void *bytes, size_t len, struc
 struct sink {
     sink_function write;
     void *ctx;
-    /* Strbuf that `write` appends to; NULL = another kind of sink, or a failed or closed one. */
+    /* Strbuf that `write` appends to; NULL = another kind of sink, `write` failed, or closed. */
     struct strbuf *text;
     char *buf; /* owned buffer; NULL = unbuffered */
     size_t len, cap;

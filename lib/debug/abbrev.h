@@ -42,7 +42,7 @@ enum abbrev_kind {
     KIND_RANGES_BASE
 };
 
-/* The way to load a number, by the number of its bytes; LOAD_NOT = the value is no plain number. */
+/* The way to load a number, by the number of its bytes; LOAD_NOT = it is not loaded this way. */
 enum abbrev_load { LOAD_NOT = 0, LOAD_1 = 1, LOAD_2 = 2, LOAD_4 = 4, LOAD_8 = 8, LOAD_ULEB128 };
 
 struct abbrev_spec {
@@ -50,12 +50,12 @@ struct abbrev_spec {
     /* Offset of the member in struct die_attrs that takes a loaded number unchanged, and its bit in
      * `has`; member 0 = die_attrs.c interprets the number. */
     uint16_t member, sets;
-    bool narrow;   /* values of more than 32 bits are stored as 0 */
-    uint8_t kind;  /* enum abbrev_kind */
-    uint8_t load;  /* enum abbrev_load; LOAD_NOT also where the form does not fit the attribute */
-    uint8_t size;  /* bytes of the value, if `fixed` */
-    bool fixed;    /* all values of the form have one size */
-    uint32_t skip; /* bytes of unused attributes of fixed size in front of this one */
+    bool narrow;      /* values of more than 32 bits are stored as 0 */
+    uint8_t kind;     /* enum abbrev_kind */
+    uint8_t load;     /* enum abbrev_load; LOAD_NOT = die_attrs.c reads or skips it by its form */
+    uint8_t size;     /* bytes of the value, if `fixed` */
+    bool fixed;       /* all values of the form have one size */
+    uint32_t skip;    /* bytes of unused attributes of fixed size in front of this one */
     int64_t constant; /* of DW_FORM_implicit_const */
     /* If the declaration is `direct`: offset of the number from the first attribute, and mask of
      * its bits in the little-endian number of eight bytes there. The value is the masked number

@@ -44,7 +44,7 @@ static enum st read_dump_shared(struct history *h, uint32_t number, struct strbu
 }
 
 /* Makes h->of_dumps.packer for the shared text of this number. ST_ERR: out of memory, or the table
- * lacks the text, or it is damaged. */
+ * lacks the text, or it is damaged or cannot be read. */
 static enum st take_dump_shared(struct history *h, uint32_t number, struct err *e) {
     if (h->of_dumps.packer && h->of_dumps.number == number) {
         return ST_OK;

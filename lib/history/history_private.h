@@ -213,7 +213,8 @@ void history_drop_offers(struct history *h);
 
 /* The version of the tables from which on dumps share a text. */
 enum { HISTORY_DUMP_SHARED_FROM = 7 };
-/* Sets h->text to the text of a dump of the table. ST_ERR: out of memory, or it is damaged. */
+/* Sets h->text to the text of a dump of the table. ST_ERR: out of memory, it is damaged, or the
+ * file cannot be read. */
 enum st history_dump_text(struct history *h, const void *bytes, size_t len,
                           struct err *e) BASE_MUST_USE;
 /* Finds the text against which dumps are packed from now on, for a connection that holds the write
@@ -246,7 +247,7 @@ enum st history_packer(struct history *h, struct err *e) BASE_MUST_USE;
 enum st history_shared_text(struct history *h, uint32_t number, const struct history_shared **out,
                             struct err *e) BASE_MUST_USE;
 /* Sets *out to the newest shared text, or to none, borrowed as by history_shared_text. ST_ERR: out
- * of memory, or the text is damaged. */
+ * of memory, the text is damaged, or the file cannot be read. */
 enum st history_newest_shared(struct history *h, const struct history_shared **out,
                               struct err *e) BASE_MUST_USE;
 /* Adds the tables of the partial in h->text, at most their first 4 MiB, as a shared text, if they

@@ -190,8 +190,8 @@ static bool has_app(const struct keyer *k, const struct judged_stack *s) {
     return false;
 }
 
-/* Returns the frame that caused the wait of a stack: the innermost frame of the app, else the
- * innermost relevant one; NULL: there is none. */
+/* Returns the frame that caused the wait of a stack: the app's innermost frame with PLACE_KEEP,
+ * else s->top, which may be NULL. */
 static const struct frame_info *asking_frame(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -253,7 +253,8 @@ static bool waits_in_same_type(const struct keyer *k, const struct judged_stack 
     return false;
 }
 
-/* Does the stack wait inside of this framework, called by the app's innermost frame? */
+/* Is a frame of this framework on the stack, and no frame of the app with PLACE_KEEP inside of it?
+ */
 static bool waits_inside(const struct keyer *k, const struct judged_stack *s,
                          const char *framework) {
     for (size_t i = 0; i < s->cut; i++) {

@@ -130,8 +130,8 @@ static bool count_levels(const struct triage *t, const struct part_group *one,
 
 /* Counts a stall, all of whose dumps were read or which stalls_flush counts as it is, once in each
  * set, so that the stalls of the buckets add up to the total. A stall without a ranked part is not
- * counted. hash: stall_count.hash of its dumps; 0 = none. The parts are reordered.
- * False: out of memory. */
+ * counted. hash: stall_count.hash of its dumps; 0 = none. The ranked parts are
+ * moved to the front, over the others. False: out of memory. */
 static bool count_stall(struct triage *t, uint64_t hash, struct stall_part *parts, size_t count) {
     uint64_t ms = 0;
     /* Dumps may contradict each other about the cell, so the smallest cell of the ranked parts

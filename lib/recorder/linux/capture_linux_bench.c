@@ -3,8 +3,8 @@
  * Figures are µs, p50 and p99; the pause includes the signal's delivery by the kernel.
  *
  * `capture_linux_bench pause LIBRARY…`, for scripts/bench/recorder, prints the pause of each single
- * sample of a thread whose frames lie in these libraries, if there are 50 or more, and of threads
- * that are blocked. */
+ * sample of a thread whose frames lie in these libraries, if there are 50 or more, and counts of
+ * the samples of threads that are blocked. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
@@ -291,7 +291,7 @@ static void each_blocked(const char *name, void (*block)(struct target *), unsig
     printf("blocked %s %u %u %llu %u\n", name, samples, had,
            (unsigned long long)capture_linux_counts(t.capture).signalled, (unsigned)t.early);
     t.stop = true;
-    pthread_kill(thread, SIGURG); /* ends a nanosleep, as this signal is not the recorder's */
+    pthread_kill(thread, SIGURG); /* ends a nanosleep, as the recorder has a handler for it */
     finish(&t, thread);
 }
 

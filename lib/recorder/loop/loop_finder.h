@@ -84,7 +84,7 @@ enum {
 enum finder_kind {
     FINDER_EPOLL,     /* id: the epoll descriptor */
     FINDER_SET,       /* set: the descriptors of poll or select */
-    FINDER_CONDITION, /* id: the address of the condition variable */
+    FINDER_CONDITION, /* id: an address in the condition variable */
     FINDER_SIGNALS,
     FINDER_LOCK, /* a semaphore, whichever */
     FINDER_SLEEP

@@ -8,6 +8,11 @@
 #include "classify/keys/raw_frame_private.h"
 #include "names/names.h"
 
+/* Maximum distance in bytes of a report's name from the start of its function, in an image that is
+ * not the app's. Of the exported functions of 376 libraries of Debian 12, 0.03 % are longer; of the
+ * others, whose nearest exported name is wrong, 56 % lie farther from it. */
+enum { FAR_NAME = 16 * 1024 };
+
 /* Appends the text that distinguishes the frames of one image from those of another. */
 static void add_head(const struct frame_table *t, const struct raw_frame *f, struct strbuf *out) {
     strbuf_addc(out, (char)('0' + f->side));
@@ -426,6 +431,12 @@ static void set_file(struct raw_frame *f, const char *file, bool in_app) {
     f->side = in_app ? SIDE_APP : SIDE_SYSTEM;
 }
 
+/* Is a name that a report gives for an address so far from it that it is probably only the nearest
+ * symbol of a library that has few? Names of the app's images are believed. */
+static bool is_far(const struct raw_frame *f, uint64_t distance) {
+    return f->facts && f->side != SIDE_APP && distance > FAR_NAME;
+}
+
 struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,
                                  const struct dump_location *l, size_t line) {
     struct raw_frame f = {.offset = t->startless && l->line_count == 0 ? l->offset : l->start};
@@ -433,7 +444,9 @@ struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,
     if (!set_image(t, &f, d, l->image)) {
         return NULL;
     }
-    if (line < l->line_count) {
+    if (l->source == DUMP_SOURCE_REPORT && is_far(&f, l->offset - l->start)) {
+        f.offset = l->offset;
+    } else if (line < l->line_count) {
         if (l->image < 0) {
             set_file(&f, l->lines[line].file, l->in_app);
         }
@@ -467,6 +480,7 @@ struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
     if (image < 0 && name) {
         set_file(&f, name->file, name->in_app);
     }
+    name = name && is_far(&f, name->offset) ? NULL : name;
     f.function = name && *name->symbol ? name->symbol : NULL;
     if (name && !set_package(t, &f, name->file)) {
         return NULL;

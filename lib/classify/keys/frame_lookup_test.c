@@ -122,11 +122,57 @@ static void images_without_end_are_forgotten(void **state) {
     table_free(t, rules);
 }
 
+/* Devices name a function that a library does not export by the export before it. */
+static void a_name_far_from_its_function_is_none(void **state) {
+    (void)state;
+    struct rules *rules = NULL;
+    struct frame_table *t = table_new(&rules);
+    static const struct {
+        uint64_t distance;
+        enum dump_source source;
+        bool in_app, resolved;
+    } cases[] = {{16384, DUMP_SOURCE_REPORT, false, true},
+                 {16385, DUMP_SOURCE_REPORT, false, false},
+                 {59012, DUMP_SOURCE_SYSTEM, false, true},
+                 {59012, DUMP_SOURCE_REPORT, true, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct place p;
+        place_make(&p, 1, "/usr/lib/libsqlite3.dylib", "sqlite3_free_table", 64);
+        p.image.in_app = cases[i].in_app;
+        p.location.source = cases[i].source;
+        p.location.offset = p.location.start + cases[i].distance;
+        struct frame_info *info = find(t, &p);
+        assert_true(info->resolved == cases[i].resolved);
+    }
+    table_free(t, rules);
+}
+
+/* The same in a dump that no command has named yet. */
+static void a_far_name_of_a_raw_dump_is_none(void **state) {
+    (void)state;
+    static const char text[] =
+        "{\"format\":\"stall-dump/1\",\"id\":\"x\",\"device\":{\"os\":\"iOS 17.1\"},"
+        "\"images\":[{\"name\":\"libsqlite3.dylib\",\"load\":4096,\"size\":1000000}],"
+        "\"threads\":[{\"id\":1,\"main\":true,\"frames\":[70000,80000]}],"
+        "\"names\":{\"70000\":[\"sqlite3_step\",16384],\"80000\":[\"sqlite3_step\",16385]}}";
+    struct rules *rules = NULL;
+    struct frame_table *t = table_new(&rules);
+    struct dump d;
+    assert_int_equal(dump_parse(&d, text, sizeof text - 1, NULL), ST_OK);
+    assert_true(frame_table_begin(t, &d));
+    assert_true(frame_of_address(t, &d, &d.threads[0].stack, 0)->resolved);
+    assert_false(frame_of_address(t, &d, &d.threads[0].stack, 1)->resolved);
+    dump_release(&d);
+    table_free(t, rules);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_is_one_wherever_its_app_is_installed),
         cmocka_unit_test(frames_that_differ_are_told_apart),
         cmocka_unit_test(images_without_end_are_forgotten),
+        cmocka_unit_test(a_name_far_from_its_function_is_none),
+        cmocka_unit_test(a_far_name_of_a_raw_dump_is_none),
     };
     return cmocka_run_group_tests_name("frame_lookup", tests, NULL, NULL);
 }

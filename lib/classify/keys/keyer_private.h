@@ -136,6 +136,9 @@ bool scan_is_idle(const struct keyer *k, const struct judged_stack *s);
  * set. */
 const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s,
                                     const struct frame_info **nested);
+/* By the frame's cause, does the thread wait in it for another thread, process or device, or for a
+ * time? */
+bool scan_claims_wait(const struct frame_info *info);
 /* Is the stack's innermost frame a function that touches memory and makes no system call? */
 bool scan_touches_memory(const struct keyer *k, const struct judged_stack *s);
 /* Is the stack's innermost frame code that runs in user space: neither a system call, nor runtime
@@ -209,10 +212,10 @@ void choose_again(struct keyer *k, struct judged_stack *chosen);
 bool whole_frames(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                   size_t functions, size_t *whole) BASE_MUST_USE;
 
-/* shared_frames.c. Does nothing unless the thread ran in the stall and at least half of the samples
- * have the same outermost function of the app. Then samples with up to 15 % of their
- * votes that lie outside of the function in which the others are lose their vote, and *chosen is
- * chosen anew among the others. If these have several keys, only the frames that they share with
+/* shared_frames.c. Does nothing unless the thread ran in the stall, or was ready to, and at least
+ * half of the samples have the same outermost function of the app. Then samples with up to 15 % of
+ * their votes that lie outside of the function in which the others are lose their vote, and *chosen
+ * is chosen anew among the others. If these have several keys, only the frames that they share with
  * the chosen stack can make up the key; they then vote for it, and out->others is set. ST_ERR: out
  * of memory. */
 enum st share_frames(struct keyer *k, const struct dump *d, struct judged_stack *chosen,

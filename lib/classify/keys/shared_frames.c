@@ -30,16 +30,27 @@ static struct frame_info *outermost_app(const struct keyer *k, const struct judg
     return NULL;
 }
 
-/* Did the thread run while it stalled? If its processor time is unknown, the answer is yes if the
- * thread was running when it was captured and no sample shows a wait. */
+/* Does a frame of the sample show a wait? */
+static bool shows_wait(const struct judged_stack *s) {
+    const struct frame_info *told = s->told;
+    return told && (told->waits || told->cause == CAUSE_DISK || scan_claims_wait(told));
+}
+
+/* Did the thread run while it stalled, or was it ready to run? If it had a processor for CPU_WAITS
+ * to CPU_COMPUTES of the time, or its processor time is unknown, the answer is yes if it was
+ * running when it was captured and no sample shows a wait. */
 static bool stall_is_busy(const struct keyer *k, const struct dump *d) {
     const struct dump_thread *main = dump_main_thread(d);
-    if (k->cpu_permille >= 0) {
-        return k->cpu_permille >= CPU_COMPUTES;
+    if (k->cpu_permille >= CPU_COMPUTES) {
+        return true;
+    }
+    if (k->cpu_permille >= 0 && k->cpu_permille < CPU_WAITS) {
+        return false;
     }
     for (size_t i = 0; i < k->samples.len; i++) {
-        const struct frame_info *told = k->samples.data[i].told;
-        if (k->samples.data[i].votes && told && told->waits) {
+        const struct judged_stack *s = &k->samples.data[i];
+        bool waits = k->cpu_permille < 0 ? s->told && s->told->waits : shows_wait(s);
+        if (s->votes && waits) {
             return false;
         }
     }

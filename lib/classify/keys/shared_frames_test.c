@@ -106,6 +106,30 @@ static void a_thread_that_waits_keeps_the_key_of_most_samples(void **state) {
     assert_shared(&f, 100, "hash <- run <- tap", 400);
 }
 
+/* It was ready to run, and others had the processor. */
+static void helpers_of_a_starved_function_are_one_bucket(void **state) {
+    (void)state;
+    struct fixture f = {.d.id = "x"};
+    f.thread = (struct dump_thread){
+        .id = 1, .main = true, .state = "running", .cpu_ms = -1, .waits_for = {.owner = -1}};
+    f.d.threads = &f.thread;
+    f.d.thread_count = 1;
+    add_spread(&f);
+    assert_shared(&f, 300, "run <- tap", 1000);
+}
+
+static void a_thread_that_also_waits_keeps_the_key_of_most_samples(void **state) {
+    (void)state;
+    struct fixture f = {.d.id = "x"};
+    f.thread = (struct dump_thread){
+        .id = 1, .main = true, .state = "running", .cpu_ms = -1, .waits_for = {.owner = -1}};
+    f.d.threads = &f.thread;
+    f.d.thread_count = 1;
+    add_spread(&f);
+    NAMES(&f, 1, "!fsync", "save", "run", "tap", "main");
+    assert_shared(&f, 300, "hash <- run <- tap", 363);
+}
+
 static void equal_keys_keep_what_the_samples_do_not_share(void **state) {
     (void)state;
     struct fixture f = {.d.id = "x"};
@@ -216,6 +240,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(helpers_of_a_busy_function_are_one_bucket),
         cmocka_unit_test(a_thread_that_waits_keeps_the_key_of_most_samples),
+        cmocka_unit_test(helpers_of_a_starved_function_are_one_bucket),
+        cmocka_unit_test(a_thread_that_also_waits_keeps_the_key_of_most_samples),
         cmocka_unit_test(equal_keys_keep_what_the_samples_do_not_share),
         cmocka_unit_test(a_helper_of_the_function_that_most_samples_end_in_is_kept),
         cmocka_unit_test(few_samples_in_a_caller_do_not_count),

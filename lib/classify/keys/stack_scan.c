@@ -243,9 +243,7 @@ bool scan_is_in_own_code(const struct keyer *k, const struct judged_stack *s) {
            (info->cause == CAUSE_NONE || info->cause == CAUSE_COMPUTE);
 }
 
-/* By the frame's cause, does the thread wait in it for another thread, process or device, or for a
- * time? */
-static bool claims_wait(const struct frame_info *info) {
+bool scan_claims_wait(const struct frame_info *info) {
     switch (info->cause) {
     case CAUSE_LOCK:
     case CAUSE_IPC:
@@ -285,7 +283,7 @@ static bool waits_innermost(const struct keyer *k, const struct judged_stack *s)
             return false;
         }
         if (info->cause != CAUSE_NONE) {
-            return claims_wait(info) || info->cause == CAUSE_DISK;
+            return scan_claims_wait(info) || info->cause == CAUSE_DISK;
         }
         if (info->place != PLACE_SKIP) {
             return false;
@@ -307,7 +305,7 @@ static bool surely_worked(const struct keyer *k, const struct judged_stack *s) {
 static bool is_refuted(const struct keyer *k, const struct judged_stack *s,
                        const struct frame_info *info, const struct frame_info *told,
                        bool called_out) {
-    if (claims_wait(info)) {
+    if (scan_claims_wait(info)) {
         return called_out || surely_worked(k, s);
     }
     if (info->cause == CAUSE_RENDER) {

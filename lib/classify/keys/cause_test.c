@@ -17,6 +17,9 @@ static const char rule_text[] = "skip mutex_lock cause lock 90% because \"waits 
                                 "skip read cause io 30% because \"reads or writes\"\n"
                                 "runtime ioctl in libsys.so\n"
                                 "skip ioctl cause ipc 60% because \"asks a device\"\n"
+                                "runtime poll in libsys.so\n"
+                                "wait poll\n"
+                                "skip poll cause io 30% because \"waits for events\"\n"
                                 "skip await cause idle\n"
                                 "cut  loop cause idle\n"
                                 "cut  main\n";
@@ -305,6 +308,24 @@ static void the_call_that_waits_tells_not_who_asked(void **state) {
 }
 
 /* Reads a wait in a library of system calls that has no names. */
+static void a_library_that_polls_does_not_tell_for_what(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b);
+    SAMPLE(&b, 4, "!poll", "save", "main");
+    expect(&b, CAUSE_IO, 300, "waits for events (poll)");
+    teardown(&b);
+    setup(&b);
+    SAMPLE(&b, 4, "!poll", "!foo_wait", "save", "main");
+    b.f.d.stall.cpu_permille = 50;
+    expect(&b, CAUSE_UNKNOWN, 0, "on a processor for 5% of the stall in save");
+    teardown(&b);
+    setup(&b);
+    SAMPLE(&b, 4, "!read", "!foo_wait", "save", "main");
+    expect(&b, CAUSE_IO, 300, "reads or writes (read)");
+    teardown(&b);
+}
+
 static void an_unknown_wait_that_no_signal_interrupts_is_for_a_disk(void **state) {
     (void)state;
     static const char text[] = "runtime * in libsys.so\n";
@@ -549,6 +570,7 @@ int main(void) {
         cmocka_unit_test(the_kind_of_a_stall_tells_where_nothing_else_does),
         cmocka_unit_test(who_stands_still_in_its_own_code_reads_memory_in),
         cmocka_unit_test(the_call_that_waits_tells_not_who_asked),
+        cmocka_unit_test(a_library_that_polls_does_not_tell_for_what),
         cmocka_unit_test(an_unknown_wait_that_no_signal_interrupts_is_for_a_disk),
         cmocka_unit_test(a_wait_is_for_what_the_framework_that_waits_asks_for),
         cmocka_unit_test(a_virtual_machines_state_is_no_evidence),

@@ -14,7 +14,8 @@
 enum { STACK_MAX = 1024 };
 
 /* Adds a sample of frames, innermost first, separated by " < ". "image!function" is a function of a
- * library of the system, a function alone one of the app. Cuts the text into its names. */
+ * library of the system, "image!?" one without a name, a function alone one of the app. Cuts the
+ * text into its names. */
 static void add_stack(struct fixture *f, char *text) {
     static const char between[] = " < ";
     for (char *at = text, *next; at; at = next) {
@@ -27,7 +28,8 @@ static void add_stack(struct fixture *f, char *text) {
         if (function) {
             *function++ = 0;
         }
-        fixture_frame(f, function ? at : "Shop", !function, function ? function : at,
+        const char *name = function ? function : at;
+        fixture_frame(f, function ? at : "Shop", !function, strcmp(name, "?") == 0 ? NULL : name,
                       0x100 * (f->used + 1));
     }
     fixture_stack(f, 20);
@@ -36,6 +38,7 @@ static void add_stack(struct fixture *f, char *text) {
 static void check_stacks(const char *const *stacks, size_t n, enum key_status want) {
     struct rules *r = NULL;
     struct keyer *k = NULL;
+    size_t bad = 0;
     assert_int_equal(rules_new(&r, NULL), ST_OK);
     assert_int_equal(rules_add_builtin(r, NULL), ST_OK);
     assert_int_equal(keyer_new(&k, &(struct key_options){.rules = r}, NULL), ST_OK);
@@ -49,11 +52,13 @@ static void check_stacks(const char *const *stacks, size_t n, enum key_status wa
         add_stack(&f, text);
         assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
         if (key.status != want) {
-            fail_msg("status %d of %s", (int)key.status, stacks[i]);
+            print_error("status %d of %s\n", (int)key.status, stacks[i]);
+            bad++;
         }
     }
     keyer_free(k);
     rules_free(r);
+    assert_int_equal(bad, 0);
 }
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
@@ -133,6 +138,194 @@ static void a_loop_of_a_toolkit_that_waits_is_idle(void **state) {
     check_stacks(stacks, LENGTH(stacks), KEY_IDLE);
 }
 
+#define SELECT    "libc.so!select < "
+#define GLIB_LOOP "libglib.so!g_main_context_iterate < libglib.so!g_main_context_iteration < "
+#define NIO                                                                                        \
+    EPOLL "libnio.so!Java_sun_nio_ch_EPoll_wait < sun.nio.ch.EPoll.wait < "                        \
+          "sun.nio.ch.EPollSelectorImpl.doSelect < sun.nio.ch.SelectorImpl.select < "
+#define WORKER                                                                                     \
+    "libc.so!syscall < parking_lot_core::thread_parker::imp::ThreadParker::futex_wait < "          \
+    "parking_lot::condvar::Condvar::wait_until_internal < "                                        \
+    "tokio::runtime::scheduler::multi_thread::park::Parker::park < "
+#define POSTGRES                                                                                   \
+    EPOLL "postgres!WaitEventSetWaitBlock < postgres!WaitEventSetWait < postgres!secure_read < "
+#define BACKEND                                                                                    \
+    "postgres!PostgresMain < postgres!BackendMain < postgres!postmaster_child_launch < "           \
+    "postgres!ServerLoop < postgres!PostmasterMain < postgres!main"
+
+static void a_loop_with_a_wait_of_its_own_is_idle(void **state) {
+    (void)state;
+    static const char *const stacks[] = {
+        POLL "libxul.so!PollWrapper < " GLIB_LOOP "libxul.so!nsAppShell::ProcessNextNativeEvent < "
+             "libxul.so!nsThread::ProcessNextEvent < libxul.so!MessageLoop::Run < main",
+        EPOLL "polling::epoll::Poller::wait < calloop::loop_logic::EventLoop<T>::dispatch < "
+              "winit::platform_impl::linux::x11::EventLoop<T>::poll_events_with_timeout < "
+              "winit::event_loop::EventLoop<T>::run_app < app::main < main",
+        WORKER "tokio::runtime::scheduler::multi_thread::worker::Context::park_timeout < "
+               "tokio::runtime::scheduler::multi_thread::worker::Context::run < "
+               "tokio::runtime::scheduler::multi_thread::worker::run < "
+               "tokio::runtime::blocking::pool::Inner::run < std::sys::thread::thread_start",
+        EPOLL "polling::Poller::wait < async_io::reactor::ReactorLock::react < "
+              "async_io::driver::main_loop < std::sys::thread::thread_start",
+        EPOLL "libecore.so!_ecore_main_select < libecore.so!_ecore_main_loop_iterate_internal < "
+              "libecore.so!_ecore_main_loop_begin < libecore.so!_efl_loop_begin < main",
+        EPOLL "python3!select_epoll_poll_impl < epollreactor.py!EPollReactor.doPoll < "
+              "base.py!_SignalReactorMixin.mainLoop < base.py!_SignalReactorMixin.run < main",
+        POLL "poll.py!Hub.do_poll < poll.py!Hub.wait < hub.py!BaseHub.run < main",
+        SELECT "python3!select_select_impl < arbiter.py!Arbiter.sleep < arbiter.py!Arbiter.run < "
+               "main",
+        SELECT "python3!select_select_impl < sync.py!SyncWorker.wait < "
+               "sync.py!SyncWorker.run_for_one < sync.py!SyncWorker.run < main",
+        POLL "libwayland-client.so!wl_display_poll < "
+             "libwayland-client.so!wl_display_dispatch_queue < "
+             "libwayland-client.so!wl_display_dispatch < main",
+        POLL "libxcb.so!_xcb_conn_wait < libxcb.so!xcb_wait_for_event < libX11.so!_XReadEvents < "
+             "libX11.so!XNextEvent < main",
+        POLL "libpulse.so!pa_mainloop_poll < libpulse.so!pa_mainloop_iterate < "
+             "libpulse.so!pa_mainloop_run < main",
+        EPOLL "libspa-support.so!impl_pollfd_wait < libspa-support.so!loop_iterate < "
+              "libpipewire.so!pw_main_loop_run < main",
+        NIO "org.apache.tomcat.util.net.NioEndpoint$Poller.run < java.lang.Thread.run",
+        NIO "org.eclipse.jetty.io.ManagedSelector.nioSelect < "
+            "org.eclipse.jetty.io.ManagedSelector.select < "
+            "org.eclipse.jetty.io.ManagedSelector$SelectorProducer.select < "
+            "org.eclipse.jetty.io.ManagedSelector$SelectorProducer.produce < java.lang.Thread.run",
+        NIO "org.xnio.nio.WorkerThread.run",
+    };
+    check_stacks(stacks, LENGTH(stacks), KEY_IDLE);
+}
+
+static void a_server_that_waits_for_a_client_is_idle(void **state) {
+    (void)state;
+    static const char *const stacks[] = {
+        POSTGRES "postgres!pq_recvbuf < postgres!pq_getbyte < postgres!SocketBackend < " BACKEND,
+        EPOLL "postgres!WaitEventSetWait < postgres!WaitLatch < postgres!WalWriterMain < "
+              "postgres!AuxiliaryProcessMain < postgres!PostmasterMain < postgres!main",
+        EPOLL "postgres!WaitEventSetWait < postgres!ServerLoop < postgres!PostmasterMain < "
+              "postgres!main",
+        POLL "mysqld!Mysqld_socket_listener::listen_for_connection_event < "
+             "mysqld!Connection_acceptor<T>::connection_event_loop < mysqld!mysqld_main < main",
+        EPOLL "haproxy!_do_poll < haproxy!run_poll_loop < haproxy!main",
+        EPOLL "lighttpd!fdevent_linux_sysepoll_poll < lighttpd!server_main_loop < lighttpd!main",
+        EPOLL "mosquitto!mux_epoll__handle < mosquitto!mux__handle < "
+              "mosquitto!mosquitto_main_loop < mosquitto!main",
+        POLL "sshd!server_accept_loop < sshd!main",
+        POLL "sshd!wait_until_can_do_something < sshd!server_loop2 < sshd!do_authenticated < "
+             "sshd!main",
+        POLL "ssh!client_wait_until_can_do_something < ssh!client_loop < ssh!main",
+        EPOLL "php-fpm!fpm_event_epoll_wait < php-fpm!fpm_event_loop < php-fpm!fpm_run < "
+              "php-fpm!main",
+        "libc.so!accept < php-fpm!fcgi_accept_request < php-fpm!main",
+        EPOLL "uwsgi!event_queue_wait < uwsgi!wsgi_req_accept < uwsgi!simple_loop_run < uwsgi!main",
+        "libc.so!sigsuspend < nginx!ngx_master_process_cycle < nginx!main",
+        EPOLL "nginx!ngx_epoll_process_events < nginx!ngx_process_events_and_timers < "
+              "nginx!ngx_worker_process_cycle < nginx!ngx_spawn_process < "
+              "nginx!ngx_start_worker_processes < nginx!ngx_master_process_cycle < nginx!main",
+        EPOLL "dbus-daemon!socket_set_epoll_poll < dbus-daemon!_dbus_loop_iterate < "
+              "dbus-daemon!_dbus_loop_run < dbus-daemon!main",
+        EPOLL "Xorg!ospoll_wait < Xorg!WaitForSomething < Xorg!Dispatch < Xorg!dix_main < main",
+        POLL "qemu-system-x86_64!qemu_poll_ns < qemu-system-x86_64!os_host_main_loop_wait < "
+             "qemu-system-x86_64!main_loop_wait < qemu-system-x86_64!qemu_main_loop < main",
+        POLL "libgnustep-base.so!-[GSRunLoopCtxt pollUntil:within:] < "
+             "libgnustep-base.so!-[NSRunLoop acceptInputForMode:beforeDate:] < "
+             "libgnustep-base.so!-[NSRunLoop runMode:beforeDate:] < "
+             "libgnustep-gui.so!-[NSApplication run] < main",
+        POLL "libwebsockets.so!_lws_plat_service_tsi < libwebsockets.so!lws_service < main",
+    };
+    check_stacks(stacks, LENGTH(stacks), KEY_IDLE);
+}
+
+static void a_loop_without_names_is_known_by_its_library(void **state) {
+    (void)state;
+    static const char *const idle[] = {
+        POLL "libglfw.so!? < libglfw.so!? < libglfw.so!? < main",
+        POLL "libXt.so!? < libXt.so!? < main",
+        SELECT "libtcl.so!Tcl_WaitForEvent < libtcl.so!Tcl_DoOneEvent < libtk.so!? < libtk.so!? < "
+               "main",
+        SELECT "libtcl.so!Tcl_WaitForEvent < libtcl.so!Tcl_DoOneEvent < _tkinter.so!? < "
+               "__init__.py!Misc.mainloop < main",
+        POLL "libglib.so!? < libglib.so!? < libmutter.so!meta_context_run_main_loop < main",
+        EPOLL "libnetty_transport.so!? < io.netty.channel.epoll.Native.epollWait < "
+              "io.netty.channel.epoll.EpollEventLoop.epollWait < "
+              "io.netty.channel.epoll.EpollEventLoop.run < java.lang.Thread.run",
+    };
+    static const char *const stalls[] = {
+        /* a function of the app calls it */
+        POLL "libglfw.so!? < libglfw.so!? < Shop::wait < main",
+        /* what the library itself does before its loop */
+        "libc.so!read < libSDL2.so!? < libSDL2.so!? < main",
+        "libc.so!ioctl < libSDL2.so!? < main",
+        /* another library waits in it */
+        POLL "libxcb.so!? < libX11.so!? < libglfw.so!? < main",
+        POLL "libfoo.so!? < libfoo.so!? < main",
+        /* a handler that it called */
+        POLL "libglfw.so!? < Shop::on_key < libglfw.so!? < main",
+        SELECT "libtcl.so!Tcl_WaitForEvent < libtcl.so!Tcl_DoOneEvent < libtk.so!? < "
+               "libtcl.so!Tcl_EvalObjv < libtcl.so!Tcl_ServiceEvent < libtcl.so!Tcl_DoOneEvent < "
+               "libtk.so!? < main",
+    };
+    check_stacks(idle, LENGTH(idle), KEY_IDLE);
+    check_stacks(stalls, LENGTH(stalls), KEY_OK);
+}
+
+static void a_wait_inside_of_a_loop_is_none_of_its_own(void **state) {
+    (void)state;
+    static const char *const stacks[] = {
+        /* a handler, or a task, that waits in the same way */
+        POLL "libxul.so!mozilla::dom::Request::Wait < libxul.so!nsThread::ProcessNextEvent < "
+             "libxul.so!MessageLoop::Run < main",
+        POLL "libgtk.so!gtk_wait < libglib.so!g_main_context_iterate < libglib.so!g_main_loop_run "
+             "< main",
+        EPOLL "polling::epoll::Poller::wait < calloop::loop_logic::EventLoop<T>::dispatch < "
+              "shop::wait < winit::platform_impl::linux::x11::EventLoop<T>::single_iteration < "
+              "winit::event_loop::EventLoop<T>::run_app < app::main < main",
+        WORKER "shop::join < tokio::runtime::scheduler::multi_thread::worker::Context::run < "
+               "tokio::runtime::scheduler::multi_thread::worker::run",
+        "libc.so!syscall < parking_lot_core::thread_parker::imp::ThreadParker::futex_wait < "
+        "parking_lot::condvar::Condvar::wait_until_internal < shop::Queue::pop < "
+        "tokio::runtime::scheduler::multi_thread::worker::Context::run < "
+        "tokio::runtime::scheduler::multi_thread::worker::run",
+        EPOLL "python3!select_epoll_poll_impl < shop_fetch < base.py!ReactorBase.runUntilCurrent < "
+              "base.py!_SignalReactorMixin.mainLoop < main",
+        SELECT "python3!select_select_impl < shop_fetch < sync.py!SyncWorker.run_for_one < main",
+        /* the display server's answer, and its events where no main function asks for them */
+        POLL "libwayland-client.so!wl_display_poll < "
+             "libwayland-client.so!wl_display_dispatch_queue < "
+             "libwayland-client.so!wl_display_roundtrip < main",
+        POLL "libwayland-client.so!wl_display_poll < "
+             "libwayland-client.so!wl_display_dispatch_queue < "
+             "libwayland-client.so!wl_display_dispatch < Shop::configure < main",
+        POLL "libxcb.so!_xcb_conn_wait < libxcb.so!xcb_wait_for_reply < libX11.so!_XReply < "
+             "libX11.so!XSync < main",
+        POLL "libxcb.so!_xcb_conn_wait < libxcb.so!xcb_wait_for_event < libX11.so!_XReadEvents < "
+             "libX11.so!XNextEvent < Shop::wait_for_map < Shop::show < main",
+        EPOLL "libspa-support.so!impl_pollfd_wait < libspa-support.so!loop_iterate < "
+              "libpipewire.so!pw_main_loop_run < Shop::roundtrip < main",
+        NIO "com.shop.Sync.fetch < org.xnio.nio.WorkerThread.run",
+        NIO "com.shop.Sync.fetch < com.shop.Main.main",
+        /* a query that waits for its client, for a lock, or for a worker */
+        POSTGRES "postgres!pq_recvbuf < postgres!pq_getbytes < postgres!CopyGetData < "
+                 "postgres!DoCopy < postgres!exec_simple_query < " BACKEND,
+        EPOLL "postgres!WaitEventSetWait < postgres!WaitLatch < postgres!ProcSleep < "
+              "postgres!LockAcquire < postgres!exec_simple_query < " BACKEND,
+        POLL "libpq.so!pqSocketPoll < haproxy!check_agent < haproxy!run_poll_loop < haproxy!main",
+        "libc.so!accept < php-fpm!zif_stream_socket_accept < php-fpm!php_execute_script < "
+        "php-fpm!main",
+        "libc.so!poll < Xorg!glamor_wait < Xorg!ProcPutImage < Xorg!Dispatch < main",
+        POLL "libgnustep-base.so!-[GSRunLoopCtxt pollUntil:within:] < "
+             "libgnustep-base.so!-[NSRunLoop acceptInputForMode:beforeDate:] < "
+             "libgnustep-base.so!-[NSRunLoop runMode:beforeDate:] < -[Shop waitFor:] < "
+             "libgnustep-gui.so!-[NSApplication sendEvent:] < "
+             "libgnustep-gui.so!-[NSApplication run] < main",
+        /* functions of the app that are named as other programs' loops */
+        POLL "wait_until_can_do_something < server_loop2 < main",
+        EPOLL "ospoll_wait < WaitForSomething < Dispatch < main",
+        EPOLL "WaitEventSetWait < secure_read < pq_recvbuf < pq_getbyte < SocketBackend < "
+              "PostgresMain < main",
+    };
+    check_stacks(stacks, LENGTH(stacks), KEY_OK);
+}
+
 static void a_wait_of_the_apps_is_no_loop(void **state) {
     (void)state;
     static const char *const stacks[] = {
@@ -189,6 +382,10 @@ static void a_wait_of_the_apps_is_no_loop(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_of_a_toolkit_that_waits_is_idle),
+        cmocka_unit_test(a_loop_with_a_wait_of_its_own_is_idle),
+        cmocka_unit_test(a_server_that_waits_for_a_client_is_idle),
+        cmocka_unit_test(a_loop_without_names_is_known_by_its_library),
+        cmocka_unit_test(a_wait_inside_of_a_loop_is_none_of_its_own),
         cmocka_unit_test(a_wait_of_the_apps_is_no_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -207,11 +207,13 @@ bool scan_is_idle(const struct keyer *k, const struct judged_stack *s) {
     if (s->cut >= s->count || !is_loop(scan_at(k, s, s->cut))) {
         return false;
     }
+    /* A library whose functions have no names may do more than its loop: it reads and writes. */
+    bool named = scan_at(k, s, s->cut)->resolved;
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = scan_at(k, s, i);
-        bool wait = is_kernel_wait(info) || is_loop_wait(info);
+        bool wait = is_loop_wait(info) || (is_kernel_wait(info) && (named || info->waits));
         bool work = k->came_late && is_loop_work(info, i);
-        work = work || is_inside_loop_wait(k, s, i) || is_inside_kernel_wait(k, s, i);
+        work = work || is_inside_loop_wait(k, s, i) || is_inside_kernel_wait(k, s, i + 1);
         if (!wait && !work && (info->callout || !is_no_evidence(info))) {
             return false;
         }
@@ -317,6 +319,25 @@ static bool is_refuted(const struct keyer *k, const struct judged_stack *s,
     return info->cause == CAUSE_COMPUTE && k->cpu_permille < CPU_COMPUTES;
 }
 
+/* Is frame i a wait for events, as poll is, that code of a library made of which nobody
+ * knows what it waits for? What the library is for does not follow from such a call. */
+static bool is_wait_of_stranger(const struct keyer *k, const struct judged_stack *s, size_t i) {
+    const struct frame_info *info = scan_at(k, s, i);
+    if (info->cause != CAUSE_IO || !info->waits) {
+        return false;
+    }
+    for (i++; i < s->cut; i++) {
+        info = scan_at(k, s, i);
+        if (frame_is_app(info) || info->callout) {
+            return false;
+        }
+        if (info->framework[0]) {
+            return !info->by[RULE_FRAMEWORK];
+        }
+    }
+    return false;
+}
+
 const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s,
                                     const struct frame_info **nested) {
     const struct frame_info *told = NULL;
@@ -334,6 +355,7 @@ const struct frame_info *scan_cause(const struct keyer *k, const struct judged_s
         waits = waits && !info->callout &&
                 (is_kernel_wait(info) || is_loop_wait(info) || is_no_evidence(info));
         bool claims = info->cause != CAUSE_NONE && info->cause != CAUSE_IDLE;
+        claims = claims && !is_wait_of_stranger(k, s, i);
         if (claims && !is_refuted(k, s, info, told, called_out) &&
             (!told || info->confidence > told->confidence || tells_for_what(info, told))) {
             told = info;

@@ -487,12 +487,14 @@ void android_read_lock(struct report *r, struct android_locks *locks, struct rep
     static const char waits[] = "- waiting to lock ", holds[] = "- locked ",
                       notified[] = "- waiting on ";
     uint64_t number;
-    if (android_text_begins(line, waits) && !read_owner(line, thread)) {
-        thread->waits_for = "monitor";
-        thread->owner = -1;
-        number = monitor_number(line + sizeof waits - 1);
-        struct android_waiter w = {.thread = r->threads.len, .number = number};
-        r->no_memory = r->no_memory || (number && !VEC_PUSH(&locks->waiters, w));
+    if (android_text_begins(line, waits)) {
+        locks->released = number = monitor_number(line + sizeof waits - 1);
+        if (!read_owner(line, thread)) {
+            thread->waits_for = "monitor";
+            thread->owner = -1;
+            struct android_waiter w = {.thread = r->threads.len, .number = number};
+            r->no_memory = r->no_memory || (number && !VEC_PUSH(&locks->waiters, w));
+        }
     } else if (android_text_begins(line, notified)) {
         locks->released = monitor_number(line + sizeof notified - 1);
     } else if (android_text_begins(line, holds) && thread->id >= 0) {

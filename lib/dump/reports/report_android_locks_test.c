@@ -52,6 +52,26 @@ static void a_thread_that_is_to_be_notified_does_not_hold_the_lock(void **state)
                  1, 7);
 }
 
+/* A notified thread locks the monitor again, which the frame that called wait() had locked. */
+static void a_thread_that_was_notified_waits_for_the_lock_again(void **state) {
+    (void)state;
+    static const char again[] =
+        MAIN "  - waiting to lock <0x0a1b2c3d> (a X)\n\n"
+             "\"x\" prio=5 tid=12 Blocked\n  at java.lang.Object.wait(Native method)\n"
+             "  - waiting to lock <0x0a1b2c3d> (a X)\n  at a.B.d(B.java:2)\n"
+             "  - locked <0x0a1b2c3d> (a X)\n\n" END;
+    expect_owner(again, 1, -1);
+    expect_owner(again, 12, -1);
+    static const char told[] = MAIN
+        "  - waiting to lock <0x0a1b2c3d> (a X)\n\n"
+        "\"x\" prio=5 tid=12 Blocked\n  at java.lang.Object.wait(Native method)\n"
+        "  - waiting to lock <0x0a1b2c3d> (a X) held by thread 7\n  at a.B.d(B.java:2)\n"
+        "  - locked <0x0a1b2c3d> (a X)\n\n"
+        "\"y\" prio=5 tid=7 Native\n  at a.B.d(B.java:2)\n  - locked <0x0a1b2c3d> (a X)\n\n" END;
+    expect_owner(told, 1, 7);
+    expect_owner(told, 12, 7);
+}
+
 static void a_lock_of_unknown_or_several_holders_is_nobodys(void **state) {
     (void)state;
     expect_owner(
@@ -72,6 +92,7 @@ int main(void) {
         cmocka_unit_test(a_lock_that_another_thread_has_taken_is_its),
         cmocka_unit_test(what_the_waiting_thread_says_itself_decides),
         cmocka_unit_test(a_thread_that_is_to_be_notified_does_not_hold_the_lock),
+        cmocka_unit_test(a_thread_that_was_notified_waits_for_the_lock_again),
         cmocka_unit_test(a_lock_of_unknown_or_several_holders_is_nobodys),
     };
     return cmocka_run_group_tests_name("report_android_locks", tests, NULL, NULL);

@@ -69,8 +69,9 @@ struct android_locks {
     struct map holders; /* number -> id of the thread that holds the monitor; SIZE_MAX = there are
                            several */
     VEC(struct android_waiter) waiters;
-    uint64_t released; /* number of the monitor that the current thread waits to be notified on, and
-                          does not hold meanwhile; 0 = none */
+    uint64_t released; /* number of the monitor that the current thread waits to lock, or waits to
+                          be notified on; it does not hold that one, even if it locked it further
+                          out; 0 = none */
 };
 /* Reads a line of the current thread that is about a monitor: who holds the one for which the
  * thread waits, or which one the thread holds. Other lines change nothing. report.no_memory is set

@@ -133,11 +133,20 @@ static bool is_program_start(const char *function, size_t len, bool interpreted)
                             (len > n && strcmp(function + len - n, in) == 0));
 }
 
-/* Is the image, but for "lib" and an extension, named as the library is? */
+/* Returns how many bytes "lib" takes at the start of a library's name; 0: it is not there, or is
+ * all of the name. */
+static size_t lib_len(const char *name, size_t len) {
+    return len > 3 && strncmp(name, "lib", 3) == 0 ? 3 : 0;
+}
+
+/* Is the image, but for "lib" and an extension, named as the library is, whose name may have a
+ * "lib" of its own, as that of libuv? */
 static bool image_is_library(const struct strbuf *image, const char *package, size_t len) {
     const char *name = strbuf_cstr(image);
-    name += image->len > len && strncmp(name, "lib", 3) == 0 ? 3 : 0;
-    return strncmp(name, package, len) == 0 && (name[len] == '\0' || name[len] == '.');
+    size_t own = lib_len(package, len);
+    name += lib_len(name, image->len);
+    len -= own;
+    return strncmp(name, package + own, len) == 0 && (name[len] == '\0' || name[len] == '.');
 }
 
 /* Makes the function one of the library that its source file, or V8's name of it, is of, if no rule

@@ -223,22 +223,34 @@ static void a_rule_for_an_image_leaves_its_libraries_to_their_files(void **state
 }
 
 static void a_rule_for_the_image_of_a_library_makes_the_library_the_apps(void **state) {
-    static const char rule[] = "in-app * in libnfd.so\n";
-    struct fixture f = {.d = {.device.os = "Linux", .stall.cpu_permille = -1}};
-    struct rules *r = NULL;
-    struct keyer *k = NULL;
-    struct stall_key key;
+    static const struct {
+        const char *image, *file, *key;
+    } cases[] = {{"libnfd.so", NFD, "app"},
+                 {"libuv.so.1", "/home/ann/shop/third_party/libuv/src/core.c", "app"},
+                 {"libuv.so.1", "/home/ann/shop/third_party/uv/src/core.c", "app"},
+                 {"uv", "/home/ann/shop/third_party/libuv/src/core.c", "app"},
+                 {"libuvc.so", "/home/ann/shop/third_party/libuv/src/core.c", "libuv"}};
     (void)state;
-    assert_int_equal(rules_new(&r, NULL), ST_OK);
-    assert_int_equal(rules_add(r, "own", rule, sizeof rule - 1, NULL), ST_OK);
-    assert_int_equal(keyer_new(&k, &(struct key_options){.rules = r}, NULL), ST_OK);
-    fixture_frame(&f, "libnfd.so", true, "nfd_open", 0x100);
-    f.lines[0].file = NFD;
-    fixture_stack(&f, 1);
-    assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
-    assert_string_equal(key.level[0].frames[0].info->image, "app");
-    keyer_free(k);
-    rules_free(r);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture f = {.d = {.device.os = "Linux", .stall.cpu_permille = -1}};
+        struct strbuf rule = {0};
+        struct rules *r = NULL;
+        struct keyer *k = NULL;
+        struct stall_key key;
+        strbuf_addf(&rule, "in-app * in %.*s*\n", (int)strcspn(cases[i].image, "."),
+                    cases[i].image);
+        assert_int_equal(rules_new(&r, NULL), ST_OK);
+        assert_int_equal(rules_add(r, "own", strbuf_cstr(&rule), rule.len, NULL), ST_OK);
+        assert_int_equal(keyer_new(&k, &(struct key_options){.rules = r}, NULL), ST_OK);
+        fixture_frame(&f, cases[i].image, true, "nfd_open", 0x100);
+        f.lines[0].file = cases[i].file;
+        fixture_stack(&f, 1);
+        assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
+        assert_string_equal(key.level[0].frames[0].info->image, cases[i].key);
+        keyer_free(k);
+        rules_free(r);
+        strbuf_release(&rule);
+    }
 }
 
 static bool linked_take(void *ctx, const char *piece, size_t len) {

@@ -260,8 +260,8 @@ static struct image_facts *new_facts(struct frame_table *t, const struct dump_im
                                        .id = image_id_text(&i->id, id),
                                        .os = facts->os};
         facts->rule = rules_match_image(t->rules, &s);
-        facts->in_app = image_is_app(t, facts, i);
     }
+    facts->in_app = t->rules ? image_is_app(t, facts, i) : i->in_app;
     struct raw_frame f = {
         .image = name, .side = said_side(i), .os = facts->os, .image_rule = facts->rule};
     strbuf_clear(&t->function);
@@ -434,7 +434,7 @@ static void set_file(struct raw_frame *f, const char *file, bool in_app) {
 /* Is a name that a report gives for an address so far from it that it is probably only the nearest
  * symbol of a library that has few? Names of the app's images are believed. */
 static bool is_far(const struct raw_frame *f, uint64_t distance) {
-    return f->facts && f->side != SIDE_APP && distance > FAR_NAME;
+    return f->facts && !f->facts->in_app && distance > FAR_NAME;
 }
 
 struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,

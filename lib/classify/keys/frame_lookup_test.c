@@ -135,16 +135,47 @@ static void a_name_far_from_its_function_is_none(void **state) {
                  {16385, DUMP_SOURCE_REPORT, false, false},
                  {59012, DUMP_SOURCE_SYSTEM, false, true},
                  {59012, DUMP_SOURCE_REPORT, true, true}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        size_t n = i / 2;
         struct place p;
-        place_make(&p, 1, "/usr/lib/libsqlite3.dylib", "sqlite3_free_table", 64);
-        p.image.in_app = cases[i].in_app;
-        p.location.source = cases[i].source;
-        p.location.offset = p.location.start + cases[i].distance;
+        t->rules = i % 2 ? rules : NULL;
+        place_make(&p, 1, "/private/var/A/libengine.dylib", "engine_run", 64);
+        p.image.name = t->rules ? "libengine.dylib" : "libother.dylib"; /* facts are cached */
+        p.image.in_app = cases[n].in_app;
+        p.location.source = cases[n].source;
+        p.location.offset = p.location.start + cases[n].distance;
         struct frame_info *info = find(t, &p);
-        assert_true(info->resolved == cases[i].resolved);
+        assert_true(info->resolved == cases[n].resolved);
     }
     table_free(t, rules);
+}
+
+/* A rule says so of the image as a whole, by name, path or id, as --in-app and --not-in-app do. */
+static void far_names_are_believed_in_images_that_rules_say_are_the_apps(void **state) {
+    (void)state;
+    static const char *const globs[] = {"libengine.dylib", "/var/A/*.dylib",
+                                        "id:01000000000000000000000000000000"};
+    for (size_t i = 0; i < 2 * sizeof globs / sizeof *globs; i++) {
+        bool ours = i % 2;
+        struct strbuf rule = {0};
+        struct rules *rules = NULL;
+        struct frame_table *t = calloc(1, sizeof *t);
+        struct place p;
+        assert_non_null(t);
+        strbuf_addf(&rule, "%s * in %s\n", ours ? "in-app" : "not-in-app", globs[i / 2]);
+        assert_int_equal(rules_new(&rules, NULL), ST_OK);
+        assert_int_equal(rules_add(rules, "own", strbuf_cstr(&rule), rule.len, NULL), ST_OK);
+        t->rules = rules;
+        place_make(&p, 1, "/var/A/libengine.dylib", "engine_run", 64);
+        p.image.name = "libengine.dylib";
+        p.image.in_app = !ours; /* the rule decides, not the dump */
+        p.location.source = DUMP_SOURCE_REPORT;
+        p.location.offset = p.location.start + 30000;
+        struct frame_info *info = find(t, &p);
+        assert_true(info->in_app == ours && info->resolved == ours);
+        table_free(t, rules);
+        strbuf_release(&rule);
+    }
 }
 
 /* The same in a dump that no command has named yet. */
@@ -172,6 +203,7 @@ int main(void) {
         cmocka_unit_test(frames_that_differ_are_told_apart),
         cmocka_unit_test(images_without_end_are_forgotten),
         cmocka_unit_test(a_name_far_from_its_function_is_none),
+        cmocka_unit_test(far_names_are_believed_in_images_that_rules_say_are_the_apps),
         cmocka_unit_test(a_far_name_of_a_raw_dump_is_none),
     };
     return cmocka_run_group_tests_name("frame_lookup", tests, NULL, NULL);

@@ -327,15 +327,17 @@ static enum st resolve_place(struct symbolize_work *w, const struct symbolize_pl
 }
 
 /* Returns an earlier run's answer for a frame if it may stay: any answer in an image that is kept,
- * and an answer from learned names. NULL: none. */
+ * an answer from learned names, and a report's name that is not among the dump's names any more.
+ * NULL: none. */
 static const struct dump_location *earlier_location(const struct symbolize_work *w,
                                                     const struct dump_stack *stack, size_t i) {
     if (!stack->locations || !w->d->locations) {
         return NULL;
     }
     const struct dump_location *old = &w->d->locations[stack->locations[i]];
-    bool stays = old->image >= 0 && (w->keep[old->image] || old->source == DUMP_SOURCE_LEARNED);
-    return stays ? old : NULL;
+    bool told = old->source == DUMP_SOURCE_LEARNED ||
+                (old->source == DUMP_SOURCE_REPORT && !dump_name_at(w->d, stack->frames[i]));
+    return old->image >= 0 && (told || w->keep[old->image]) ? old : NULL;
 }
 
 /* Returns stack i of a dump: those of threads come before samples. */

@@ -58,9 +58,9 @@ void symbolizer_free(struct symbolizer *s);
  * files of lines are d's or the symbolizer's, symbols_file is the symbolizer's. Answers of an
  * earlier run are kept for an image whose verdict was `ok` without hidden names, or gave names and
  * was better than the verdict now (or the same, with hidden names then and now); so is a learned
- * name if no file has an answer now and no learned name contradicts it. Thread safe: several
- * workers share one symbolizer. ST_ERR: out of memory. A damaged unit costs only its own addresses,
- * and the source complains. */
+ * name, or a report's that d's names lack, if no file has an answer now and no learned name
+ * contradicts it. Thread safe: several workers share one symbolizer. ST_ERR: out of memory. A
+ * damaged unit costs only its own addresses, and the source complains. */
 enum st symbolize_dump(struct symbolizer *s, struct dump *d, struct dump_addition *add,
                        struct err *e) BASE_MUST_USE;
 

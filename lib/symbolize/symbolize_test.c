@@ -363,6 +363,27 @@ static void a_learned_name_of_an_earlier_run_stays_until_something_speaks_agains
     strbuf_release(&first);
 }
 
+/* Stacks that buckets keep may have it so. */
+static void
+a_report_s_name_stays_without_the_dump_s_names_until_a_file_has_a_better_one(void **state) {
+    static const char more[] = ",\"locations\":[0]}],\"strings\":[\"add\"],\"locations\":[{"
+                               "\"image\":0,\"offset\":4096,\"start\":4000,"
+                               "\"lines\":[[0,-1,-1,0,0]],\"source\":\"report\"}]}";
+    struct strbuf json = {0};
+    (void)state;
+    strbuf_addstr(&json, DUMP("arm64", "4294971392", ""));
+    json.len -= strlen("}]}");
+    strbuf_addstr(&json, more);
+    for (int there = 0; there < 2; there++) {
+        struct fixture f;
+        start(&f, strbuf_cstr(&json), there);
+        assert_int_equal(at(&f, 0)->source, there ? DUMP_SOURCE_DWARF : DUMP_SOURCE_REPORT);
+        assert_string_equal(at(&f, 0)->lines[0].function, there ? "Cart::total()" : "add");
+        stop(&f);
+    }
+    strbuf_release(&json);
+}
+
 #define WITH_SYMBOLS(verdict, more)                                                                \
     "{\"format\":\"stall-dump/1\",\"id\":\"a\",\"images\":[{\"uuid\":\"" APP_UUID                  \
     "\",\"name\":\"Shop\",\"load\":4294967296,\"size\":65536,\"symbols\":\"" verdict               \
@@ -566,6 +587,8 @@ int main(void) {
         cmocka_unit_test(what_reports_have_told_names_frames_without_a_file),
         cmocka_unit_test(a_dump_s_own_name_counts_where_it_starts_alike),
         cmocka_unit_test(a_learned_name_of_an_earlier_run_stays_until_something_speaks_against_it),
+        cmocka_unit_test(
+            a_report_s_name_stays_without_the_dump_s_names_until_a_file_has_a_better_one),
         cmocka_unit_test(the_file_of_a_kept_verdict_outlives_the_dump),
         cmocka_unit_test(what_is_only_half_named_is_named_by_a_better_file),
         cmocka_unit_test(a_verdict_without_locations_is_not_believed),

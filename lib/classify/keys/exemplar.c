@@ -95,11 +95,15 @@ static void cut_name(struct jsonw *w, const struct dump_name *name) {
     jsonw_end_array(w);
 }
 
-/* Writes a location in the form of dumps, but with texts in place of indexes. */
+/* Writes a location in the form of dumps, but with texts in place of indexes. Of sources only that
+ * of a report is told, whose names are not believed far from their functions. */
 static void cut_location(struct jsonw *w, const struct dump_location *l) {
     jsonw_member_u64(w, "start", l->start);
     if (l->in_app) {
         jsonw_member_bool(w, "in_app", true);
+    }
+    if (l->source == DUMP_SOURCE_REPORT) {
+        jsonw_member_bool(w, "report", true);
     }
     jsonw_member_array(w, "lines");
     for (size_t i = 0; i < l->line_count; i++) {

@@ -290,6 +290,17 @@ static void join_lines(struct joining *j, json_t *lines) {
     jsonw_end_array(&j->w);
 }
 
+/* Writes where a location's name comes from: a report, or else, whatever it was, other reports. If
+ * no line of the image has a file, the image's state is not `ok`, so that a symbol file or a better
+ * name can replace either later. */
+static void join_source(struct jsonw *w, const json_t *piece) {
+    if (json_is_true(json_object_get(piece, "report"))) {
+        jsonw_member_cstr(w, "source", "report");
+    } else if (json_array_size(json_object_get(piece, "lines")) > 0) {
+        jsonw_member_cstr(w, "source", "learned");
+    }
+}
+
 static enum st join_locations(struct joining *j, struct err *e) {
     jsonw_member_array(&j->w, "locations");
     for (size_t i = 0; i < j->frames.len; i++) {
@@ -303,11 +314,7 @@ static enum st join_locations(struct joining *j, struct err *e) {
         }
         jsonw_member_bool(&j->w, "in_app", json_is_true(json_object_get(f->piece, "in_app")));
         join_lines(j, json_object_get(f->piece, "lines"));
-        if (json_array_size(json_object_get(f->piece, "lines")) > 0) {
-            /* If no line of the image has a file, the image's state is not `ok`, so that a symbol
-             * file or a better name can replace the learned name later. */
-            jsonw_member_cstr(&j->w, "source", "learned");
-        }
+        join_source(&j->w, f->piece);
         jsonw_end_object(&j->w);
     }
     jsonw_end_array(&j->w);

@@ -52,11 +52,20 @@ static uint32_t random_below(uint64_t *state, uint32_t n) {
     return (uint32_t)(*state >> 33) % n;
 }
 
-static void random_frame(struct fixture *f, uint32_t at) {
+/* Adds a frame of this function. In some frames the name is a report's, which may lie far from the
+ * function's start. */
+static void random_frame(struct fixture *f, uint64_t *state, uint32_t at) {
+    static const enum dump_source sources[] = {DUMP_SOURCE_DWARF, DUMP_SOURCE_LEARNED,
+                                               DUMP_SOURCE_REPORT, DUMP_SOURCE_REPORT};
     size_t i = f->used;
     fixture_frame(f, functions[at].system ? "libsys.so" : "Shop", !functions[at].system,
                   functions[at].function, 0x100 * (at + 1));
     f->lines[i].file = functions[at].file;
+    f->locations[i].source = sources[random_below(state, sizeof sources / sizeof *sources)];
+    if (functions[at].function && random_below(state, 6) == 0) {
+        f->locations[i].offset += 16 * 1024 + random_below(state, 40000);
+        f->frames[i] = f->images[f->locations[i].image].load + f->locations[i].offset;
+    }
 }
 
 /* Makes a dump whose samples have their outermost frames in common, of a thread that was busy in
@@ -75,12 +84,12 @@ static void random_dump(struct fixture *f, uint64_t *state) {
     for (uint32_t n = 0; n < samples; n++) {
         uint32_t shared = random_below(state, 8) ? count : random_below(state, count + 1);
         for (uint32_t i = random_below(state, INNER_MAX + 1); i > 0; i--) {
-            random_frame(f, random_below(state, FUNCTIONS));
+            random_frame(f, state, random_below(state, FUNCTIONS));
         }
         for (uint32_t i = count - shared; i < count; i++) {
-            random_frame(f, outer[i]);
+            random_frame(f, state, outer[i]);
         }
-        random_frame(f, ends);
+        random_frame(f, state, ends);
         fixture_stack(f, 1 + random_below(state, 6));
     }
 }

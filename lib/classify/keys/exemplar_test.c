@@ -128,6 +128,29 @@ static void frames_without_a_name_keep_their_offsets(void **state) {
     assert_same_keys(&f.d);
 }
 
+static void a_far_name_of_a_report_stays_none(void **state) {
+    (void)state;
+    struct fixture f = {.d = {.device.os = "iOS 17.1"}};
+    struct rules *rules = NULL;
+    struct keyer *k = NULL;
+    struct stall_key key;
+    fixture_frame(&f, "libengine.dylib", false, "engine_run", 0x1000);
+    f.locations[0].offset += 30000;
+    fixture_frame(&f, "libengine.dylib", false, "engine_main", 0x20000);
+    for (size_t i = 0; i < 2; i++) {
+        f.locations[i].source = DUMP_SOURCE_REPORT;
+    }
+    fixture_stack(&f, 1);
+    assert_int_equal(rules_new(&rules, NULL), ST_OK);
+    assert_int_equal(rules_add_builtin(rules, NULL), ST_OK);
+    assert_int_equal(keyer_new(&k, &(struct key_options){.rules = rules}, NULL), ST_OK);
+    assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
+    assert_int_equal(key.level[0].count, 1); /* engine_main alone */
+    keyer_free(k);
+    rules_free(rules);
+    assert_same_keys(&f.d);
+}
+
 static void what_a_dump_is_about_stays_in_its_keys(void **state) {
     (void)state;
     static const char rest[] =
@@ -243,6 +266,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_symbolicated_stack_keeps_its_keys),
         cmocka_unit_test(frames_without_a_name_keep_their_offsets),
+        cmocka_unit_test(a_far_name_of_a_report_stays_none),
         cmocka_unit_test(what_a_dump_is_about_stays_in_its_keys),
         cmocka_unit_test(a_raw_stack_with_tags_keeps_its_keys),
         cmocka_unit_test(a_raw_stack_keeps_the_names_that_came_with_it),

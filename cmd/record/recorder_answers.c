@@ -145,8 +145,9 @@ struct recorder_sums {
 enum { NO_LOOP = 1, UNCLEAR = 5 };
 static const char *const reasons[PRELOAD_UNWATCHED] = {
     "launch", "no certain loop", "another place taken for the loop", "forgotten", "suspended"};
-static const char *const kinds[] = {"event loop", "event loop", "loop on a condition variable",
-                                    "loop on signals", "loop on a lock", "loop that sleeps"};
+static const char *const kinds[] = {
+    "event loop",      "event loop",     "loop on a condition variable",
+    "loop on signals", "loop on a lock", "loop that sleeps"};
 
 const char *recorder_plural(uint64_t n) {
     return n == 1 ? "" : "s";

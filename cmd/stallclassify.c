@@ -35,7 +35,9 @@ static struct triage_options options_of(const struct classify_run *run,
         .rules_hash = run->rules_hash,
         .keep_bytes = wants_page(s) && !s->history.path ? CLASSIFY_KEEP_BYTES : 0,
         .rules = strbuf_cstr(&s->rules.name),
-        .where = s->where_text.len && !s->history.path ? strbuf_cstr(&s->where_text) : NULL};
+        .where = s->where_text.len && !s->history.path ? strbuf_cstr(&s->where_text) : NULL,
+        .stays = run->history ? classify_history_is_marked : NULL,
+        .stays_ctx = run->history};
     triage_apart_opened(s->where, o.open);
     return o;
 }
@@ -150,6 +152,7 @@ static bool read_named_days(struct classify_run *run, const struct classify_sett
  * run->base if they are the gate's baseline. Returns CLI_OK or CLI_FAILED. */
 static int take_from_history(struct classify_run *run, const struct classify_settings *s) {
     struct triage_options o = options_of(run, s);
+    classify_clear_gone(run->history);
     if (uses_kept_page(s) && classify_read_page(run->history, &o, &run->triage)) {
         return CLI_OK;
     }

@@ -108,8 +108,8 @@ enum st classify_note_gone(void *ctx, const struct gone_bucket *b, struct err *e
  * classify_history. If the history cannot be read, there is no note, and classify_notes_were_read
  * reports the failure. */
 bool classify_history_note(void *ctx, const char *id, struct bucket_note *out);
-/* Has the bucket a mark? It is the is_marked of page_options; a failure is reported by
- * classify_notes_were_read. */
+/* Has the bucket a mark? It is the is_marked of page_options, and the `stays` of triage_options; a
+ * failure is reported by classify_notes_were_read. */
 bool classify_history_is_marked(void *ctx, const char *id);
 /* Did the bucket come back, by a mark or by the counts? It is the is_back of page_options; a
  * failure is reported by classify_notes_were_read. */

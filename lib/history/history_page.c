@@ -32,13 +32,14 @@ static enum st read_content(struct history *h, struct history_part_row *p, struc
 }
 
 /* Finds the kept sum beside which the page of these parts is stored, the one with the most dumps,
- * and sets *number to a hash by which the page is known. Parts in kept sums do not change as long
+ * and sets *number to a hash by which the page is known. Buckets with marks are in it, as they are
+ * joined to no others. Parts in kept sums do not change as long
  * as the sums stay, so that only their ids and sizes are hashed. Other parts may be replaced by
  * parts with the same ids, so that their content is hashed, too, and set in `parts`. ST_NONE: no
  * sum can be used. */
 static enum st identify_page(struct history *h, struct history_parts *parts, int64_t *base,
                              uint64_t *number, struct err *e) {
-    uint64_t hash = hash_u64(parts->rows.len);
+    uint64_t hash = hash_u64(hash_u64(parts->rows.len) ^ parts->marks);
     enum st st = history_find_sums(h, parts, base, e);
     st = st == ST_OK && !*base ? ST_NONE : st;
     for (size_t i = 0; st == ST_OK && i < parts->rows.len; i++) {
@@ -109,6 +110,13 @@ static enum st load_page(struct history *h, int64_t rolled, struct triage **top,
     return st == ST_ERR ? (damage.code == ERR_NOMEM ? err_nomem(e) : ST_NONE) : st;
 }
 
+/* A kept page has joined what is to be joined: a triage_options.stays. */
+static bool stays_kept(void *ctx, const char *id) {
+    (void)ctx;
+    (void)id;
+    return true;
+}
+
 enum st history_read_page(struct history *h, const struct history_span *span,
                           const struct triage_options *o, struct triage **top, struct strbuf *rows,
                           struct err *e) {
@@ -130,7 +138,9 @@ enum st history_read_page(struct history *h, const struct history_span *span,
     sql_end_reading(h->file);
     VEC_RELEASE(&parts.rows);
     if (st == ST_OK) {
-        triage_set_output(*top, o);
+        struct triage_options kept = *o;
+        kept.stays = stays_kept;
+        triage_set_output(*top, &kept);
     } else {
         triage_free(*top);
         *top = NULL;
@@ -144,7 +154,10 @@ static enum st check_page(struct history *h, struct sql_statement *s, struct err
     struct triage *top = NULL;
     struct strbuf rows = {0};
     enum st st = take_page(h, s, 1, &top, &rows, e);
-    st = st == ST_OK ? triage_finish(top, e) : st;
+    if (st == ST_OK) {
+        triage_set_output(top, &(struct triage_options){.stays = stays_kept});
+        st = triage_finish(top, e);
+    }
     if (st == ST_OK && !summary_rows_fit(top, rows.data, rows.len)) {
         st = err_set(e, ERR_FORMAT, "its rows are damaged, or not those behind its buckets");
     }
@@ -197,7 +210,7 @@ struct page_keeping {
  * content that they had then; those in a kept sum cannot have changed since. */
 static bool were_read(const struct history *h, const struct history_parts *parts) {
     const struct history_parts *read = &h->parts_read;
-    bool same = parts->rows.len == read->rows.len;
+    bool same = parts->rows.len == read->rows.len && parts->marks == read->marks;
     for (size_t i = 0; same && i < parts->rows.len; i++) {
         const struct history_part_row *a = &parts->rows.data[i], *b = &read->rows.data[i];
         same = a->id == b->id && a->dumps == b->dumps && a->bytes == b->bytes &&

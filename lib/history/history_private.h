@@ -79,6 +79,7 @@ struct history_part_row {
 };
 struct history_parts {
     VEC(struct history_part_row) rows; /* ascending by id */
+    uint64_t marks; /* hash of the ids of the buckets with marks, which a page does not join */
 };
 
 struct history {
@@ -264,7 +265,7 @@ void history_drop_shared(struct history *h);
 
 /* ---- sums of parts, history_roll.c ---- */
 
-/* Appends the parts of a span. ST_ERR: as history_read. */
+/* Appends the parts of a span, and sets parts->marks. ST_ERR: as history_read. */
 enum st history_list_parts(struct history *h, const struct history_span *span,
                            struct history_parts *parts, struct err *e) BASE_MUST_USE;
 /* Checks that the kept pages which this build made can be read, that their rows fit their buckets,

@@ -82,10 +82,26 @@ struct history_reader {
     struct err first;            /* error of the first part that could not be read */
 };
 
+/* Sets *hash to a hash of the ids of all buckets with marks. */
+static enum st hash_marked(struct history *h, uint64_t *hash, struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(h->file, &s, "SELECT DISTINCT bucket FROM mark ORDER BY bucket", e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st;
+    *hash = 0;
+    while ((st = sql_next(s, e)) == ST_OK) {
+        *hash = hash_u64(*hash ^ (uint64_t)sql_number(s, 0)) + 1;
+    }
+    sql_finish(s);
+    return st == ST_NONE ? ST_OK : ST_ERR;
+}
+
 enum st history_list_parts(struct history *h, const struct history_span *span,
                            struct history_parts *parts, struct err *e) {
     struct sql_statement *s;
-    if (sql_prepare(h->file, &s,
+    if (hash_marked(h, &parts->marks, e) != ST_OK ||
+        sql_prepare(h->file, &s,
                     "SELECT p.id, p.rules, p.dumps, length(p.partial), c.day, c.version, c.build"
                     " FROM part p JOIN cell c ON c.id = p.cell ORDER BY p.id",
                     e) != ST_OK) {

@@ -351,6 +351,27 @@ static void a_page_is_kept_of_sums_and_parts_that_are_in_none(void **state) {
     strbuf_release(&rows);
 }
 
+/* A marked bucket is joined to no other, so that a page of before the mark is no longer right. */
+static void a_first_mark_of_a_bucket_needs_another_page(void **state) {
+    struct mixer m = {.f = *state};
+    struct fixture_history *f = m.f;
+    f->buckets = 6000;
+    assert_kept_page_after(&m, 0, 9000);
+    unsigned pages = m.pages;
+    change(f, "INSERT INTO mark(bucket, name, value, set_at) VALUES(7, 'owner', 'x', '')");
+    reopen(f, HISTORY_READ);
+    struct strbuf page = page_of(f, &everything, &m);
+    assert_int_equal(m.pages, pages);
+    reopen(f, HISTORY_READ);
+    assert_same_page(page_of(f, &everything, &m), &page);
+    assert_int_equal(m.pages, pages + 1);
+    change(f, "INSERT INTO mark(bucket, name, value, set_at) VALUES(7, 'note', 'y', '')");
+    reopen(f, HISTORY_READ);
+    assert_same_page(page_of(f, &everything, &m), &page);
+    assert_int_equal(m.pages, pages + 2);
+    strbuf_release(&page);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(readings_with_and_without_what_is_kept_are_the_same, set_up,
@@ -360,6 +381,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_came_since_is_kept_beside_a_large_sum, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_page_is_kept_of_sums_and_parts_that_are_in_none, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_first_mark_of_a_bucket_needs_another_page, set_up,
                                         tear_down)};
     return skips_without_sqlite("history: kept sums")
                ? 0

@@ -14,6 +14,11 @@
  * function and its caller are left, which are the whole key of level 1. */
 enum { HELPERS_MAX = 2, FUNCTIONS_MIN = 2 };
 
+/* One dump may say any number of samples, so the dumps count as well: DUMPS_MIN of them at least,
+ * each for SAMPLES_OF_DUMP of its samples at most. Where 85 of 100 dumps had one stack, more
+ * samples of each joined no more stalls. */
+enum { DUMPS_MIN = 2, SAMPLES_OF_DUMP = 4 };
+
 /* A level-2 bucket to which others may be joined, filed under a hash of its first functions. */
 struct sampled_bucket {
     uint64_t hash;
@@ -71,14 +76,28 @@ static uint64_t hash_functions(const struct bucket *b, size_t from, size_t count
 /* ---- buckets of samples ---- */
 
 /* Do the samples of a level-2 bucket say that its function computes? At least half of them must
- * show its key. */
+ * show its key, and its level-1 bucket must have samples, too, as a partial may say otherwise: then
+ * no bucket is joined to one that is joined itself. */
 static bool is_proven(const struct triage *t, const struct bucket *b) {
     unsigned confidence;
     const struct tally *tally = b->tally;
     const struct bucket *parent = t->level[0].buckets.data[b->parent];
     return tally->samples > 0 && tally->hits >= tally->samples - tally->hits &&
+           tally->dumps >= DUMPS_MIN && parent->tally->samples > 0 &&
            tally_cause(tally, &confidence) == CAUSE_COMPUTE &&
            tally_cause(parent->tally, &confidence) == CAUSE_COMPUTE && has_only_functions(b);
+}
+
+/* Returns the number of single stacks for which a bucket's samples are enough. */
+static uint64_t stacks_for(const struct bucket *b) {
+    const struct tally *t = b->tally;
+    return t->dumps < t->hits / SAMPLES_OF_DUMP ? t->dumps * SAMPLES_OF_DUMP : t->hits;
+}
+
+/* Orders buckets by their evidence, the most first. */
+static int compare_evidence(const struct bucket *a, const struct bucket *b) {
+    int order = COMPARE(stacks_for(b), stacks_for(a));
+    return order ? order : COMPARE(b->tally->hits, a->tally->hits);
 }
 
 static bool file_sampled(struct stack_joining *j, const struct bucket *b) {
@@ -98,7 +117,7 @@ static bool file_sampled(struct stack_joining *j, const struct bucket *b) {
 static int by_functions(const void *a, const void *b) {
     const struct sampled_bucket *x = a, *y = b;
     int order = COMPARE(x->hash, y->hash);
-    order = order ? order : COMPARE(y->bucket->tally->hits, x->bucket->tally->hits);
+    order = order ? order : compare_evidence(x->bucket, y->bucket);
     return order ? order : bucket_compare(x->bucket, y->bucket);
 }
 
@@ -125,7 +144,7 @@ static bool has_single_stacks(const struct bucket *b) {
            t->causes.data[0].cause == CAUSE_COMPUTE;
 }
 
-/* Returns the proven bucket with most samples whose key begins with b's functions without the
+/* Returns the proven bucket with most evidence whose key begins with b's functions without the
  * `helpers` innermost ones, and whose framework is that of b, if b has one; NULL: there is none. */
 static const struct bucket *find_callers(const struct stack_joining *j, const struct bucket *b,
                                          size_t helpers) {
@@ -151,14 +170,15 @@ static const struct bucket *find_callers(const struct stack_joining *j, const st
     return same ? found : NULL;
 }
 
-/* Returns the bucket to which a level-2 bucket of single stacks may be joined: its samples must
- * show its key at least as often as there are single stacks. NULL: there is none. */
+/* Returns the bucket to which a level-2 bucket may be joined, if it has only single stacks: the
+ * samples must be enough for as many. NULL: there is none. */
 static const struct bucket *find_busy(const struct stack_joining *j, const struct bucket *b) {
     const struct bucket *best = NULL;
-    for (size_t helpers = 1; helpers <= HELPERS_MAX && has_only_functions(b); helpers++) {
+    bool may = has_single_stacks(b) && has_only_functions(b);
+    for (size_t helpers = 1; helpers <= HELPERS_MAX && may; helpers++) {
         const struct bucket *found = find_callers(j, b, helpers);
-        if (found && found->tally->hits >= b->tally->dumps &&
-            (!best || found->tally->hits > best->tally->hits)) {
+        if (found && stacks_for(found) >= b->tally->dumps &&
+            (!best || compare_evidence(found, best) < 0)) {
             best = found;
         }
     }
@@ -179,8 +199,15 @@ static bool note_join(struct stack_joining *j, size_t level, const struct bucket
             bucket_add_alias(into, number, b->tally->dumps));
 }
 
-/* Joins a level-1 bucket with all of its level-2 buckets, if each can be joined, all to buckets of
- * one level-1 bucket; so its stalls stay counted once on each level. False: out of memory. */
+/* Must a level-1 bucket stay, as by a mark that somebody gave it? */
+static bool must_stay(const struct triage *t, const struct bucket *b) {
+    const struct triage_options *o = &t->options;
+    return o->stays && o->stays(o->stays_ctx, b->id);
+}
+
+/* Joins a level-1 bucket with all of its level-2 buckets, if it need not stay and each can be
+ * joined, all to buckets of one level-1 bucket; so its stalls stay counted once on each level.
+ * False: out of memory. */
 static bool join_family(struct stack_joining *j, const struct bucket *b) {
     const struct bucket_set *level2 = &j->t->level[1];
     uint32_t parent = NO_INDEX;
@@ -191,7 +218,10 @@ static bool join_family(struct stack_joining *j, const struct bucket *b) {
         }
         parent = busy->parent;
     }
-    bool ok = parent == NO_INDEX || note_join(j, 0, b, parent);
+    if (parent == NO_INDEX || must_stay(j->t, b)) {
+        return true;
+    }
+    bool ok = note_join(j, 0, b, parent);
     for (size_t i = 0; ok && i < b->children.len; i++) {
         const struct bucket *child = level2->buckets.data[b->children.data[i]];
         ok = note_join(j, 1, child, find_busy(j, child)->index);

@@ -68,6 +68,12 @@ static void add(struct counted *c, const char *functions, unsigned samples) {
     assert_true(add_cpu(c, functions, samples, 950));
 }
 
+/* Counts two dumps that have so many samples each: one alone proves nothing. */
+static void add_busy(struct counted *c, const char *functions, unsigned samples) {
+    add(c, functions, samples);
+    add(c, functions, samples);
+}
+
 /* Checks the level of the finished triage by rank: "work←run 3, load←run 2"; frees it. */
 static void end(struct counted *c, size_t level, const char *want) {
     struct strbuf got = {0};
@@ -89,10 +95,10 @@ static void end(struct counted *c, size_t level, const char *want) {
 }
 
 static void a_stack_in_a_helper_is_counted_in_the_busy_function(void **state) {
-    static const char *const wanted[] = {"work←step 3", "work←step←run←tap 3"};
+    static const char *const wanted[] = {"work←step 4", "work←step←run←tap 4"};
     for (size_t level = 0; level < KEY_LEVELS; level++) {
         struct counted c = start(state);
-        add(&c, "work step run tap main", 20);
+        add_busy(&c, "work step run tap main", 20);
         add(&c, "help work step run tap main", 0);
         add(&c, "deep help work step run tap main", 0); /* a helper's helper */
         end(&c, level, wanted[level]);
@@ -102,7 +108,7 @@ static void a_stack_in_a_helper_is_counted_in_the_busy_function(void **state) {
 static void the_joined_id_is_an_alias(void **state) {
     struct counted c = start(state);
     const char *whole;
-    add(&c, "work step run tap", 20);
+    add_busy(&c, "work step run tap", 20);
     add(&c, "help work step run", 0);
     char helper[KEY_ID_SIZE], busy[KEY_ID_SIZE], start_of[5];
     memcpy(busy, c.t->level[0].buckets.data[0]->id, sizeof busy);
@@ -131,46 +137,46 @@ static void what_samples_do_not_show_stays(void **state) {
     add(&c, "help work step run tap", 0);
     end(&c, 0, "help←work 1, work←step 1");
     c = start(state);
-    add(&c, "work step run tap", 20);
+    add_busy(&c, "work step run tap", 20);
     add(&c, "help work step run tap", 0);
     add(&c, "help work step run tap", 9); /* samples show that the helper is busy itself */
-    end(&c, 0, "help←work 2, work←step 1");
+    end(&c, 0, "help←work 2, work←step 2");
     c = start(state);
-    add(&c, "work step run tap", 2); /* fewer samples than single stacks */
+    add_busy(&c, "work step run tap", 1); /* fewer samples than single stacks */
     for (int i = 0; i < 3; i++) {
         add(&c, "help work step run tap", 0);
     }
-    end(&c, 0, "help←work 3, work←step 1");
+    end(&c, 0, "help←work 3, work←step 2");
 }
 
 static void other_causes_and_callers_stay(void **state) {
     struct counted c = start(state);
-    add(&c, "work step run tap", 20);
+    add_busy(&c, "work step run tap", 20);
     add(&c, "help work other run tap", 0); /* called by another function */
-    end(&c, 0, "help←work 1, work←step 1");
+    end(&c, 0, "work←step 2, help←work 1");
     c = start(state);
-    add(&c, "work step run tap", 20);
+    add_busy(&c, "work step run tap", 20);
     assert_true(add_cpu(&c, "help work step run tap", 0, 20)); /* it waits */
-    end(&c, 0, "help←work 1, work←step 1");
+    end(&c, 0, "work←step 2, help←work 1");
     c = start(state);
-    add(&c, "work step run tap", 20);
+    add_busy(&c, "work step run tap", 20);
     add(&c, "!draw help work step run tap", 0); /* the helper calls a framework */
-    end(&c, 0, "libsys.so←help←work 1, work←step 1");
+    end(&c, 0, "work←step 2, libsys.so←help←work 1");
     c = start(state);
-    add(&c, "!draw work step run tap", 20);
+    add_busy(&c, "!draw work step run tap", 20);
     add(&c, "!draw help work step run tap", 0); /* both call the same one */
-    end(&c, 0, "libsys.so←work←step 2");
+    end(&c, 0, "libsys.so←work←step 3");
 }
 
 /* One of the helper's two callers is in no other bucket, so level 1 stays as it is, and with it all
  * of its level 2: a level-2 bucket is part of one level-1 bucket. */
 static void a_family_is_joined_as_a_whole(void **state) {
-    static const char *const wanted[] = {"help←work 2, work←step 1",
-                                         "work←step←run←tap 1, help←work←step←run 1, "
+    static const char *const wanted[] = {"help←work 2, work←step 2",
+                                         "work←step←run←tap 2, help←work←step←run 1, "
                                          "help←work←other←run 1"};
     for (size_t level = 0; level < KEY_LEVELS; level++) {
         struct counted c = start(state);
-        add(&c, "work step run tap", 20);
+        add_busy(&c, "work step run tap", 20);
         add(&c, "help work step run tap", 0);
         add(&c, "help work other run tap", 0);
         end(&c, level, wanted[level]);
@@ -183,30 +189,71 @@ static void the_order_of_dumps_does_not_matter(void **state) {
         struct counted c = start(state);
         for (int i = 0; i < 2; i++) {
             if (i == swapped) {
-                add(&c, "inner outer run tap main", 9);
+                add_busy(&c, "inner outer run tap main", 9);
             } else {
-                add(&c, "outer run tap main", 20);
+                add_busy(&c, "outer run tap main", 20);
             }
         }
         add(&c, "help inner outer run tap main", 0);
-        end(&c, 0, "outer←run 2, inner←outer 1");
+        end(&c, 0, "outer←run 3, inner←outer 2");
     }
 }
 
-/* What the page of a history keeps is finished again when it is read. */
-static void a_finished_triage_does_not_change(void **state) {
+/* One dump may claim any number of samples. */
+static void a_claim_of_few_dumps_joins_few(void **state) {
     struct counted c = start(state);
-    add(&c, "work step run tap", 2);
+    add(&c, "work step run tap", 256);
     add(&c, "help work step run tap", 0);
-    add(&c, "help work step run tap", 0);
-    for (int i = 0; i < 3; i++) {
-        add(&c, "slow work step run tap", 0);
+    end(&c, 0, "help←work 1, work←step 1");
+    for (int stacks = 8; stacks <= 9; stacks++) {
+        c = start(state);
+        add_busy(&c, "work step run tap", 256);
+        for (int i = 0; i < stacks; i++) {
+            add(&c, "help work step run tap", 0);
+        }
+        end(&c, 0, stacks == 8 ? "work←step 10" : "help←work 9, work←step 2");
     }
-    assert_int_equal(triage_finish(c.t, NULL), ST_OK);
-    size_t joined = c.t->joined_stacks.len;
+}
+
+/* A triage_options.stays: ctx is an id. */
+static bool has_id(void *ctx, const char *id) {
+    return strcmp(ctx, id) == 0;
+}
+
+static void what_must_stay_stays(void **state) {
+    for (int other = 0; other < 2; other++) {
+        struct counted c = start(state);
+        add_busy(&c, "work step run tap", 20);
+        add(&c, "help work step run tap", 0);
+        c.t->options.stays = has_id;
+        c.t->options.stays_ctx = c.t->level[0].buckets.data[!other]->id;
+        end(&c, 0, other ? "work←step 3" : "work←step 2, help←work 1");
+    }
+}
+
+/* A partial may say that a level-2 bucket has samples which its level-1 bucket lacks: here that of
+ * the caller is a part of the helper's, which would be joined to itself. */
+static void no_bucket_is_joined_in_a_circle(void **state) {
+    struct counted c = start(state);
+    add_busy(&c, "work step run tap", 20);
+    add(&c, "help work step run tap", 0);
+    c.t->level[1].buckets.data[0]->parent = 1;
     assert_true(triage_join_single_stacks(c.t));
-    assert_int_equal(c.t->joined_stacks.len, joined);
-    end(&c, 0, "work←step 3, slow←work 3");
+    assert_int_equal(c.t->joined_stacks.len, 0);
+    triage_free(c.t);
+}
+
+/* … or one of a level-1 bucket without samples has some, which is then no single stack. */
+static void what_has_samples_is_not_joined(void **state) {
+    struct counted c = start(state);
+    add_busy(&c, "work step run tap", 20);
+    add(&c, "help work step run tap", 0);
+    struct bucket *b = c.t->level[1].buckets.data[1];
+    assert_true(tally_own(&b->tally));
+    b->tally->samples = 5;
+    assert_true(triage_join_single_stacks(c.t));
+    assert_int_equal(c.t->joined_stacks.len, 0);
+    triage_free(c.t);
 }
 
 static void every_allocation_may_fail(void *ctx, bool refused) {
@@ -216,6 +263,7 @@ static void every_allocation_may_fail(void *ctx, bool refused) {
         return;
     }
     bool ok = add_cpu(&c, "work step run tap", 20, 950) &&
+              add_cpu(&c, "work step run tap", 20, 950) &&
               add_cpu(&c, "help work step run", 0, 950) && triage_finish(c.t, NULL) == ST_OK;
     assert_true(ok || refused);
     assert_true(!ok || c.t->level[0].buckets.len == 1);
@@ -238,7 +286,10 @@ int main(void) {
         cmocka_unit_test(other_causes_and_callers_stay),
         cmocka_unit_test(a_family_is_joined_as_a_whole),
         cmocka_unit_test(the_order_of_dumps_does_not_matter),
-        cmocka_unit_test(a_finished_triage_does_not_change),
+        cmocka_unit_test(a_claim_of_few_dumps_joins_few),
+        cmocka_unit_test(what_must_stay_stays),
+        cmocka_unit_test(no_bucket_is_joined_in_a_circle),
+        cmocka_unit_test(what_has_samples_is_not_joined),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
     return cmocka_run_group_tests_name("single_stacks", tests, keyer_bench_setup,

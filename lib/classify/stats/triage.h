@@ -29,6 +29,11 @@ struct triage_options {
     bool open[APART_COUNT];
     const char *rules; /* name of the rules ("built-in"), borrowed */
     const char *where; /* text of the filter of the dumps; borrowed, NULL = all */
+    /* Must the level-1 bucket with this id stay one of its own, so that triage_finish joins its
+     * single stacks to no other? It is not called for buckets that would stay anyhow. NULL = none
+     * must. */
+    bool (*stays)(void *ctx, const char *id);
+    void *stays_ctx; /* borrowed */
 };
 
 struct triage;
@@ -61,7 +66,7 @@ const char *triage_joined_to(const struct triage *t, const char *id, const char 
  * Folded buckets are lost, so partials with them do not merge as their dumps would. ST_ERR: out of
  * memory, and t can only be freed. */
 enum st triage_fold(struct triage *t, struct err *e) BASE_MUST_USE;
-/* Sets those options of a triage that concern its output: max_buckets and weight. */
+/* Sets those options of a triage that concern its output: max_buckets, weight and stays. */
 void triage_set_output(struct triage *t, const struct triage_options *o);
 /* Was a bucket folded, in t or in a partial that was merged into it? */
 bool triage_is_folded(const struct triage *t);

@@ -15,6 +15,8 @@ bool triage_is_folded(const struct triage *t) {
 void triage_set_output(struct triage *t, const struct triage_options *o) {
     t->options.max_buckets = o->max_buckets;
     t->options.weight = o->weight;
+    t->options.stays = o->stays;
+    t->options.stays_ctx = o->stays_ctx;
 }
 
 /* ---- the bucket "other" ---- */

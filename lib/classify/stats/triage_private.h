@@ -206,9 +206,10 @@ bool triage_join_aliases(struct triage *t);
 /* Joins buckets of busy single stacks, which no dump with samples is in, to the buckets of the
  * functions in which these stacks computed: a level-1 bucket with all of its level-2 buckets, each
  * to one whose key is the key of the single stacks without one or two innermost functions, as far
- * as that goes. The framework must be the same, or that of the single stacks be none; at least half
- * of the samples of the bucket that stays must show its key, and as many of them as there are
- * single stacks. The ids become aliases. Joined again, a triage does not change. False: out of
+ * as that goes. The framework must be the same, or that of the single stacks be none; the bucket
+ * that stays must have at least two dumps, and a quarter as many as there are single stacks; at
+ * least half of its samples must show its key, and as many of them as there are single stacks. A
+ * bucket that must stay (triage_options.stays) is not joined. The ids become aliases. False: out of
  * memory, and t can only be freed. */
 bool triage_join_single_stacks(struct triage *t);
 /* Returns an array, malloc'ed, that maps each bucket of the set to itself. NULL = out of memory. */

@@ -324,6 +324,15 @@ static void a_library_that_polls_does_not_tell_for_what(void **state) {
     SAMPLE(&b, 4, "!read", "!foo_wait", "save", "main");
     expect(&b, CAUSE_IO, 300, "reads or writes (read)");
     teardown(&b);
+    setup(&b); /* each poll has its own caller */
+    SAMPLE(&b, 4, "!poll", "!poll", "!foo_wait", "!poll", "save", "main");
+    expect(&b, CAUSE_IO, 300, "waits for events (poll)");
+    teardown(&b);
+    setup(&b);
+    SAMPLE(&b, 4, "!poll", "!poll", "!foo_wait", "!poll", "!foo_run", "save", "main");
+    b.f.d.stall.cpu_permille = 50;
+    expect(&b, CAUSE_UNKNOWN, 0, "on a processor for 5% of the stall in save");
+    teardown(&b);
 }
 
 static void an_unknown_wait_that_no_signal_interrupts_is_for_a_disk(void **state) {

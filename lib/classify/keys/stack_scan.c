@@ -319,23 +319,36 @@ static bool is_refuted(const struct keyer *k, const struct judged_stack *s,
     return info->cause == CAUSE_COMPUTE && k->cpu_permille < CPU_COMPUTES;
 }
 
+/* Returns the index of the innermost frame outside of frame i that is the app's, a callout or a
+ * framework's; s->cut = there is none. known: the result for a frame further in, or 0; so all
+ * frames of a stack are asked in linear time. */
+static size_t find_asker(const struct keyer *k, const struct judged_stack *s, size_t i,
+                         size_t known) {
+    size_t asker = known > i ? known : i + 1;
+    for (; asker < s->cut; asker++) {
+        const struct frame_info *info = scan_at(k, s, asker);
+        if (frame_is_app(info) || info->callout || info->framework[0]) {
+            break;
+        }
+    }
+    return asker;
+}
+
 /* Is frame i a wait for events, as poll is, that code of a library made of which nobody
- * knows what it waits for? What the library is for does not follow from such a call. */
-static bool is_wait_of_stranger(const struct keyer *k, const struct judged_stack *s, size_t i) {
+ * knows what it waits for? What the library is for does not follow from such a call. *asker: 0
+ * before the first call for the stack, whose frames are asked from the innermost on. */
+static bool is_wait_of_stranger(const struct keyer *k, const struct judged_stack *s, size_t i,
+                                size_t *asker) {
     const struct frame_info *info = scan_at(k, s, i);
     if (info->cause != CAUSE_IO || !info->waits) {
         return false;
     }
-    for (i++; i < s->cut; i++) {
-        info = scan_at(k, s, i);
-        if (frame_is_app(info) || info->callout) {
-            return false;
-        }
-        if (info->framework[0]) {
-            return !info->by[RULE_FRAMEWORK];
-        }
+    *asker = find_asker(k, s, i, *asker);
+    if (*asker >= s->cut) {
+        return false;
     }
-    return false;
+    info = scan_at(k, s, *asker);
+    return !frame_is_app(info) && !info->callout && !info->by[RULE_FRAMEWORK];
 }
 
 const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s,
@@ -344,6 +357,7 @@ const struct frame_info *scan_cause(const struct keyer *k, const struct judged_s
     /* waits: all frames so far only show a loop that waits for work. Such a wait, for a message, is
      * not the cause of a stall. */
     bool called_out = false, waits = true;
+    size_t asker = 0;
     *nested = NULL;
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = scan_at(k, s, i);
@@ -355,7 +369,7 @@ const struct frame_info *scan_cause(const struct keyer *k, const struct judged_s
         waits = waits && !info->callout &&
                 (is_kernel_wait(info) || is_loop_wait(info) || is_no_evidence(info));
         bool claims = info->cause != CAUSE_NONE && info->cause != CAUSE_IDLE;
-        claims = claims && !is_wait_of_stranger(k, s, i);
+        claims = claims && !is_wait_of_stranger(k, s, i, &asker);
         if (claims && !is_refuted(k, s, info, told, called_out) &&
             (!told || info->confidence > told->confidence || tells_for_what(info, told))) {
             told = info;

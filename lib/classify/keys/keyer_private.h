@@ -11,6 +11,7 @@
 struct judged_frame {
     struct frame_info *info;
     const struct dump_line *line; /* line of the frame; NULL = unknown */
+    bool fileless; /* the line, or the name that the device gave, is of no known source file */
 };
 
 /* A stack whose frames were looked up in the cache and judged by the rules. */

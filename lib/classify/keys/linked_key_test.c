@@ -140,6 +140,26 @@ static void a_program_built_in_a_folder_for_libraries_has_functions_of_its_own(v
            {"rg::main", "/r/.cargo/registry/src/index-6f17/ripgrep-14.1.0/main.rs"});
 }
 
+/* So it is where the device named the frames: one name has a file, as a line may, and one has none.
+ */
+static void names_of_the_device_tell_a_program_as_lines_do(void **state) {
+    static const char text[] =
+        "{\"format\":\"stall-dump/1\",\"id\":\"1\",\"stall\":{\"kind\":\"hang\"},\"names\":{"
+        "\"4104\":[\"feed.read\",8,\"" MOD "feed/feed.go\",10],\"4360\":[\"helper\",8],"
+        "\"4616\":[\"main.main\",8,\"" MOD "cmd/till.go\",3]},"
+        "\"images\":[{\"uuid\":\"6B834217-5A1C-3E4D-9F00-112233445566\",\"name\":\"app\","
+        "\"load\":4096,\"size\":4096,\"in_app\":true}],"
+        "\"threads\":[{\"id\":1,\"main\":true,\"frames\":[4104,4360,4616]}]}";
+    struct linked *l = *state;
+    struct dump d = {0};
+    assert_int_equal(dump_parse(&d, text, sizeof text - 1, NULL), ST_OK);
+    assert_int_equal(keyer_key(l->keyer, &d, &l->key, NULL), ST_OK);
+    assert_string_equal(l->key.level[0].frames[0].info->image, "app");
+    assert_string_equal(l->key.level[0].frames[0].info->function, "feed.read");
+    assert_string_equal(l->key.level[0].frames[1].info->function, "helper");
+    dump_release(&d);
+}
+
 static void an_interpreted_program_is_the_package_of_its_first_file(void **state) {
     static const char *const names[][2] = {
         {"parse", "/usr/lib/node_modules/lint/node_modules/acorn/acorn.js"},
@@ -282,6 +302,7 @@ int main(void) {
         cmocka_unit_test(a_known_library_is_one_by_its_functions),
         cmocka_unit_test(a_java_package_of_another_owner_is_a_library),
         cmocka_unit_test(a_program_built_in_a_folder_for_libraries_has_functions_of_its_own),
+        cmocka_unit_test(names_of_the_device_tell_a_program_as_lines_do),
         cmocka_unit_test(an_interpreted_program_is_the_package_of_its_first_file),
         cmocka_unit_test(a_library_with_a_main_function_is_no_program),
         cmocka_unit_test(a_program_is_its_package_where_its_main_function_is_not_on_the_stack),

@@ -24,13 +24,12 @@ static const struct frame_info *find_program_start(const struct keyer *k,
 }
 
 /* Does the stack have a function of the app outside of libraries? One whose source file is unknown,
- * while lines of its image are known, may be any library's. */
+ * while files of others are known, may be any library's. */
 static bool has_own(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         const struct judged_frame *f = judged_at(k, s, i);
-        bool fileless = f->line && !f->line->file;
         if (frame_is_app(f->info) && f->info->resolved && f->info->place == PLACE_KEEP &&
-            !fileless) {
+            !f->fileless) {
             return true;
         }
     }

@@ -12,7 +12,20 @@ static const struct dump_location *location_of(const struct dump *d, const struc
 /* ---- one stack ---- */
 
 static bool judged_push(struct keyer *k, struct frame_info *info, const struct dump_line *line) {
-    return info && (info->hidden || VEC_PUSH(&k->frames, (struct judged_frame){info, line}));
+    const struct judged_frame f = {info, line, line && !line->file};
+    return info && (info->hidden || VEC_PUSH(&k->frames, f));
+}
+
+/* Appends frame i of a stack without locations. False: out of memory. */
+static bool push_address(struct keyer *k, const struct dump *d, const struct dump_stack *s,
+                         size_t i) {
+    struct frame_info *info = frame_of_address(&k->table, d, s, i);
+    struct judged_frame f = {.info = info};
+    if (info && info->in_app && info->resolved) {
+        const struct dump_name *name = dump_name_at(d, s->frames[i]);
+        f.fileless = name && !name->file;
+    }
+    return info && (info->hidden || VEC_PUSH(&k->frames, f));
 }
 
 /* Appends frame i of a stack to k->frames, after the functions that are inlined in it if
@@ -21,7 +34,7 @@ static bool push_frame(struct keyer *k, const struct dump *d, const struct dump_
                        size_t i) {
     const struct dump_location *l = location_of(d, s, i);
     if (!l) {
-        return judged_push(k, frame_of_address(&k->table, d, s, i), NULL);
+        return push_address(k, d, s, i);
     }
     for (size_t n = 0; k->options.inlines && n + 1 < l->line_count; n++) {
         if (!judged_push(k, frame_of_line(&k->table, d, l, n), &l->lines[n])) {

@@ -211,6 +211,9 @@ static void take_news(struct wait_edges *e, uint64_t at_ns) {
 
 void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint64_t at_ns) {
     bool again = e->sampled && e->blocks;
+    if (!again && e->blocks && wait->object.kind >= FINDER_LOCK) {
+        return; /* a sleep of a signal handler, within the wait: the first to end ends the wait */
+    }
     if (again && finder_loop(&e->finder) && at_ns - e->wait_ns < LONG_WAIT_NS) {
         return;
     }

@@ -29,6 +29,14 @@ int modules_iterate_async(int (*visit)(struct dl_phdr_info *, size_t, void *), v
     return result;
 }
 
+bool modules_try_hold(void) {
+    return pthread_mutex_trylock(&not_forking) == 0;
+}
+
+void modules_release(void) {
+    pthread_mutex_unlock(&not_forking);
+}
+
 void modules_before_fork(void) {
     pthread_mutex_lock(&not_forking);
 }

@@ -35,6 +35,12 @@ uint64_t modules_generation_async(void);
  * musl never unloads). A thread that loads a module meanwhile waits, so the work must be short. */
 void modules_hold_async(void (*work_async)(void *), void *arg);
 
+/* Takes the lock of modules_iterate_async, until modules_release, if no other thread holds it. A
+ * thread of the program may hold the dynamic linker's lock, or be awaited by a thread that forks,
+ * so it must not wait for this one. False: another thread holds it. */
+bool modules_try_hold(void);
+void modules_release(void);
+
 /* Handlers for pthread_atfork, which keep the lock of modules_iterate_async usable in parent and
  * child. */
 void modules_before_fork(void);

@@ -11,6 +11,7 @@
 enum {
     AROUND_WAITS = 3,  /* number of waits between waits for descriptors that a wait clearly around
                           them needs; RIVAL_RETURNS are needed if it is not clear */
+    ASIDE_WAITS = 5,   /* number of such waits that one needs which is no further out */
     AROUND_DOUBT = 16, /* a wait around others that takes less than their time divided by this is
                           none of an idle loop */
     FOLLOWS_WAITS = 16 /* number of waits for descriptors after which a loop has followed the wait
@@ -23,6 +24,8 @@ enum {
 #define RECENT_NS UINT64_C(30000000000)
 /* bytes of stack by which a wait is clearly shallower; see SIBLING_BYTES (finder_rivals.c) */
 #define CLEAR_BYTES 512
+/* Mean in ns of sleeps in the turns of a loop from which on they may be where the thread idles. */
+#define IDLE_EACH_NS UINT64_C(100000000)
 
 bool finder_is_around(const struct loop_finder *f, const struct finder_candidate *a,
                       const struct finder_candidate *c, bool *clear) {
@@ -66,12 +69,25 @@ static uint64_t waited_within(const struct loop_finder *f, const struct finder_c
     return waited_ns;
 }
 
+/* Does the thread spend most of its waits in a, which is no wait further out than the loop c?
+ * Nothing tells then whether it idles in a, or works there. A wait on a condition variable further
+ * in is one for a worker, and one with more of an interpreter's frames is a handler's. */
+static bool takes_the_time(const struct finder_candidate *a, const struct finder_candidate *c) {
+    bool inside = c->inner != 0 && a->inner > c->inner;
+    return a->object.kind != FINDER_CONDITION && !inside && a->between >= ASIDE_WAITS &&
+           a->waited_ns / RIVAL_CLEARLY_MORE >= c->waited_ns &&
+           a->waited_ns / a->all_waits >= IDLE_EACH_NS;
+}
+
 static enum finder_claim claim_of(const struct loop_finder *f, const struct finder_candidate *a,
                                   const struct finder_candidate *c, uint64_t now_ns) {
     bool clear;
-    if (a->refused || c->refused || a->between < AROUND_WAITS ||
-        !finder_is_around(f, a, c, &clear) || has_followed(f, a, c, now_ns)) {
+    if (a->refused || c->refused || a->between < AROUND_WAITS || has_followed(f, a, c, now_ns)) {
         return FINDER_CLAIM_NONE;
+    }
+    if (!finder_is_around(f, a, c, &clear)) {
+        bool doubtful = c == finder_loop(f) && takes_the_time(a, c);
+        return doubtful ? FINDER_CLAIM_DOUBT : FINDER_CLAIM_NONE;
     }
     uint64_t waited_ns = waited_within(f, a, c);
     if (!clear) {
@@ -140,10 +156,10 @@ void finder_end_aside(struct loop_finder *f, uint64_t now_ns) {
 
 bool finder_wants_inner(const struct loop_finder *f, uint64_t now_ns) {
     if (f->aside_ns != 0) {
-        return f->aside.inner == 0 && now_ns - f->aside_ns >= FINDER_INNER_NS;
+        return f->aside.inner == 0 && now_ns >= f->aside_ns + FINDER_INNER_NS;
     }
     const struct finder_candidate *c = f->open != 0 ? &f->candidates[f->open - 1] : NULL;
-    return c != NULL && f->beside && now_ns - c->latest_ns >= FINDER_INNER_NS;
+    return c != NULL && f->beside && now_ns >= c->latest_ns + FINDER_INNER_NS;
 }
 
 bool finder_tell_inner(struct loop_finder *f, uint32_t inner) {

@@ -12,7 +12,7 @@
 #define THRESHOLD (250 * MS)
 
 enum { AROUND = 0x1000, REPLY = 0x2000 };
-enum { OUTER = 90000, NEAR = 89900, INNER = 80000 };
+enum { OUTER = 90000, NEAR = 89900, INNER = 80000, DEEP = 70000 };
 
 /* A simulated thread, with a clock of its own. */
 struct sleeper {
@@ -20,10 +20,11 @@ struct sleeper {
     uint64_t now;
     enum finder_verdict verdict;
     unsigned found, doubts;
+    uint64_t place; /* of the waits for other things than descriptors */
 };
 
 static struct sleeper sleeper(void) {
-    struct sleeper s = {.now = 1000 * MS};
+    struct sleeper s = {.now = 1000 * MS, .place = AROUND};
     finder_init(&s.finder, THRESHOLD, NULL, NULL);
     return s;
 }
@@ -31,7 +32,7 @@ static struct sleeper sleeper(void) {
 /* Lets the thread wait for this time. frames: number of the interpreter's frames. */
 static void sleeper_waits(struct sleeper *s, enum finder_kind kind, uint64_t depth, uint32_t frames,
                           uint64_t ms) {
-    struct finder_wait wait = {.place = kind == FINDER_SET ? REPLY : AROUND,
+    struct finder_wait wait = {.place = kind == FINDER_SET ? REPLY : s->place,
                                .depth = depth,
                                .blocking = true,
                                .object = {.kind = kind, .lowest = 5}};
@@ -65,6 +66,46 @@ static void turns(struct sleeper *s, unsigned n, enum finder_kind kind, uint64_t
     }
 }
 
+static void sleeps_that_take_most_of_the_time_leave_the_loop_unknown(void **state) {
+    (void)state;
+    static const struct {
+        enum finder_kind kind;
+        uint64_t depth;
+    } same[] = {
+        {FINDER_SLEEP, INNER}, {FINDER_SLEEP, DEEP}, {FINDER_LOCK, INNER}, {FINDER_SIGNALS, DEEP}};
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
+        struct sleeper s = sleeper();
+        turns(&s, 20, same[i].kind, same[i].depth, 400, 5);
+        assert_true(s.finder.doubt);
+        assert_int_equal(s.doubts, 1);
+    }
+}
+
+static void short_sleeps_or_those_that_take_less_than_the_polls_are_part_of_a_turn(void **state) {
+    (void)state;
+    struct sleeper shorter = sleeper(), less = sleeper();
+    turns(&shorter, 40, FINDER_SLEEP, DEEP, 16, 5);
+    turns(&less, 20, FINDER_SLEEP, DEEP, 400, 300);
+    const struct sleeper *all[] = {&shorter, &less};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        assert_int_equal(all[i]->doubts, 0);
+        assert_false(all[i]->finder.doubt);
+        assert_int_equal(loop_place(all[i]), REPLY);
+    }
+}
+
+static void lock_taken_at_two_places_of_a_function_is_one_loop(void **state) {
+    (void)state;
+    struct sleeper s = sleeper();
+    for (unsigned i = 0; i < 20; i++) {
+        turns(&s, 1, FINDER_LOCK, OUTER, 300, 12);
+        s.place = i % 2 ? AROUND + 16 : AROUND;
+    }
+    sleeper_waits(&s, FINDER_LOCK, OUTER, 0, 300);
+    assert_int_equal(s.verdict, FINDER_IDLE);
+    assert_int_equal(s.finder.count, 2);
+}
+
 static void wait_that_is_clearly_around_the_polls_is_the_loop(void **state) {
     static const enum finder_kind kinds[] = {FINDER_SLEEP, FINDER_LOCK, FINDER_CONDITION,
                                              FINDER_SIGNALS};
@@ -92,7 +133,7 @@ static void sleeps_within_the_turns_of_a_loop_are_none(void **state) {
     struct sleeper s = sleeper();
     for (unsigned i = 0; i < 40; i++) {
         sleeper_waits(&s, FINDER_SET, INNER, 0, 20);
-        sleeper_waits(&s, FINDER_SLEEP, INNER - 64, 0, 300);
+        sleeper_waits(&s, FINDER_SLEEP, INNER - 64, 0, 30);
     }
     assert_int_equal(loop_place(&s), REPLY);
     assert_false(s.finder.doubt);
@@ -207,6 +248,9 @@ static void loop_that_follows_takes_over(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wait_that_is_clearly_around_the_polls_is_the_loop),
+        cmocka_unit_test(lock_taken_at_two_places_of_a_function_is_one_loop),
+        cmocka_unit_test(sleeps_that_take_most_of_the_time_leave_the_loop_unknown),
+        cmocka_unit_test(short_sleeps_or_those_that_take_less_than_the_polls_are_part_of_a_turn),
         cmocka_unit_test(sleeps_within_the_turns_of_a_loop_are_none),
         cmocka_unit_test(sleeps_alone_are_no_loop),
         cmocka_unit_test(wait_around_that_takes_as_long_as_the_polls_leaves_all_unknown),

@@ -9,7 +9,8 @@
 static bool is_wait_aside_of(const struct finder_candidate *c, const struct finder_wait *wait) {
     enum { ADAPTED_BYTES = 512 };
     uint64_t apart = c->depth > wait->depth ? c->depth - wait->depth : wait->depth - c->depth;
-    if (c->object.kind != wait->object.kind || c->place != wait->place) {
+    bool same = c->place == wait->place || (wait->depth != 0 && apart == 0);
+    if (c->object.kind != wait->object.kind || !same) {
         return false;
     }
     if (c->inner == 0 && wait->inner == 0) {

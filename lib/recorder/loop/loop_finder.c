@@ -313,7 +313,7 @@ static bool judge_around(struct loop_finder *f, struct finder_candidate *c, uint
     struct finder_candidate *loop = &f->candidates[f->believed - 1], *around;
     bool clear;
     enum finder_claim claim = finder_claims(f, loop, now_ns, &around);
-    if (claim == FINDER_CLAIM_NONE ||
+    if (claim == FINDER_CLAIM_NONE || (c != loop && rival_is_weak(c) && rival_is_weak(loop)) ||
         (c != loop && !rival_is_weak(c) && !finder_is_around(f, around, c, &clear))) {
         return false;
     }

@@ -8,7 +8,11 @@ uint64_t preload_entry(struct thread_watch *w, const struct preload_caller *call
     uint64_t hash = place * UINT64_C(0x9e3779b97f4a7c15) >> 58;
     struct preload_entry *entry = &w->entries[hash % PRELOAD_ENTRIES];
     if (entry->place != place) {
+        if (!modules_try_hold()) {
+            return sp;
+        }
         *entry = (struct preload_entry){.place = place, .rule = modules_entry_async(place)};
+        modules_release();
     }
     uint64_t from = entry->rule.from_frame ? caller->frame_pointer : sp;
     uint64_t address = from + (uint64_t)(int64_t)entry->rule.offset;

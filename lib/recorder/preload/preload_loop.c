@@ -193,10 +193,6 @@ void preload_wait_begins(struct thread_watch *w, const struct preload_caller *ca
     /* A coroutine's stack has no depth in the thread's stack; depth 0 counts as deeper than all
      * others. */
     wait->depth = own_stack ? preload_entry(w, caller) : 0;
-    const struct finder_candidate *loop = finder_loop(&w->finder);
-    if (wait->object.kind >= FINDER_LOCK && loop && loop->object.kind >= FINDER_LOCK) {
-        wait->inner = preload_inner(w);
-    }
     enum finder_verdict verdict = finder_begin(&w->finder, wait, now);
     tell_news(w, now, verdict == FINDER_IDLE);
     w->waits = caller->blocks;
@@ -220,9 +216,6 @@ void preload_wait_begins(struct thread_watch *w, const struct preload_caller *ca
 void preload_wait_ends(struct thread_watch *w) {
     int saved_errno = errno;
     uint64_t now = stallrec_clock_ns() & ~(uint64_t)1;
-    if (finder_wants_inner(&w->finder, now)) {
-        finder_tell_inner(&w->finder, preload_inner(w));
-    }
     finder_end(&w->finder, now);
     w->waits = false;
     w->waited_ns = now;
@@ -260,7 +253,6 @@ void preload_watch_begin(struct thread_watch *w, const struct preload_config *co
     w->waits = w->idle = w->untold = false;
     w->waited_ns = 0;
     w->place_count = 0;
-    preload_inner_forget(w);
     memset(w->entries, 0, sizeof w->entries);
 }
 

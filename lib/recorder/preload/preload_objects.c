@@ -117,7 +117,7 @@ static bool begin_aside(const struct preload_caller *caller, enum finder_kind ki
         return false;
     }
     struct finder_wait wait = {.object = {.kind = kind}};
-    if (caller->blocks) {
+    if (caller->blocks && !w->waits) {
         preload_wait_begins(w, caller, &wait);
     }
     return guard_wait(w);

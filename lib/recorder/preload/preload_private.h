@@ -13,7 +13,6 @@
 #include "core/event.h"
 #include "loop/loop_finder.h"
 #include "linux/modules_linux.h"
-#include "linux/place_linux.h"
 #include "monitor.h"
 #include "preload/preload.h"
 #include "stallrec.h"
@@ -44,6 +43,8 @@ struct preload_config {
 };
 
 /* ---- preload_places.c ---- */
+
+struct code_place;
 
 /* Finds the library and function of a code address. False: the address is in no module, as in code
  * generated at run time. */
@@ -104,15 +105,6 @@ struct preload_entry {
  * (modules_iterate_async). */
 uint64_t preload_entry(struct thread_watch *w, const struct preload_caller *caller);
 
-/* ---- preload_inner.c ---- */
-
-/* Returns the number of the interpreter's frames on the stack of the calling thread, which is in a
- * call out of the interpreter; 0: there are none, or they cannot be read. It takes some 10 us.
- * errno is kept. */
-uint32_t preload_inner(struct thread_watch *w);
-/* Frees what preload_inner has kept of the thread. */
-void preload_inner_forget(struct thread_watch *w);
-
 /* ---- preload_waits.c ---- */
 
 void preload_resolve_waits(void);
@@ -152,9 +144,7 @@ struct thread_watch {
     uint64_t places[PRELOAD_LOOPS]; /* places of loops that followed one another; the last place is
                                        the current loop's */
     unsigned place_count;
-    struct preload_entry entries[PRELOAD_ENTRIES]; /* by a hash of the place */
-    struct python_linux *python; /* reader of the thread's Python frames; NULL: none was needed */
-    struct code_place image;     /* a buffer of preload_inner */
+    struct preload_entry entries[PRELOAD_ENTRIES];       /* by a hash of the place */
     struct finder_interval intervals[PRELOAD_INTERVALS]; /* buffers of tell_found */
     struct rec_event events[PRELOAD_INTERVALS + 3];
 };
@@ -240,6 +230,9 @@ bool preload_begin_select(const struct preload_caller *caller, int n, const fd_s
 bool preload_begin_epoll(const struct preload_caller *caller, int fd);
 bool preload_begin_condition(const struct preload_caller *caller, const void *condition);
 bool preload_begin_signals(const struct preload_caller *caller);
+/* Reports a wait for a lock, or a sleep, which is no loop's by itself; within another wait, as in a
+ * signal handler, it is not reported. From true on until preload_end_wait the thread is not
+ * signalled. False: preload_end_wait must not be called. errno is kept. */
 bool preload_begin_lock(const struct preload_caller *caller);
 bool preload_begin_sleep(const struct preload_caller *caller);
 /* Reports that the wait or sleep of the calling thread has ended. errno is kept. */

@@ -56,10 +56,7 @@ static void add_chain(const struct judge *j, const struct dump_waits *w) {
 /* Appends to the reason the activity of the last thread of a chain, which waits for no other. */
 static enum st add_holder(const struct judge *j, const struct dump_thread *holder, struct err *e) {
     struct judged_stack s;
-    j->k->of_others = true;
-    enum st st = judge_stack(j->k, j->d, &holder->stack, &s, e);
-    j->k->of_others = false;
-    if (st != ST_OK) {
+    if (judge_other_stack(j->k, j->d, &holder->stack, &s, e) != ST_OK) {
         return ST_ERR;
     }
     if (s.told) {
@@ -117,9 +114,7 @@ static enum st judge_other(const struct judge *j, const struct dump_thread *t,
                            struct judged_stack *s, struct err *e) {
     int64_t cpu = j->k->cpu_permille;
     j->k->cpu_permille = -1;
-    j->k->of_others = true;
-    enum st st = judge_stack(j->k, j->d, &t->stack, s, e);
-    j->k->of_others = false;
+    enum st st = judge_other_stack(j->k, j->d, &t->stack, s, e);
     j->k->cpu_permille = cpu;
     return st;
 }

@@ -194,6 +194,9 @@ bool own_program(struct keyer *k, const struct judged_stack *s) BASE_MUST_USE;
 /* stack_choice.c. Looks up the frames of a stack and judges them. ST_ERR: out of memory. */
 enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                     struct judged_stack *out, struct err *e) BASE_MUST_USE;
+/* judge_stack for the stack of another thread than the loop's. */
+enum st judge_other_stack(struct keyer *k, const struct dump *d, const struct dump_stack *s,
+                          struct judged_stack *out, struct err *e) BASE_MUST_USE;
 /* Judges all stacks of the dump that vote. ST_ERR: out of memory. */
 enum st judge_samples(struct keyer *k, const struct dump *d, struct err *e) BASE_MUST_USE;
 /* Chooses the stack that the dump is about. ST_NONE: the dump has none. ST_ERR: out of memory. */

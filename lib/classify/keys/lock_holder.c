@@ -97,10 +97,7 @@ static enum st holder_add_frames(struct keyer *k, const struct dump *d,
     if (!holder->stack.frame_count) {
         return ST_OK;
     }
-    k->of_others = true;
-    enum st st = judge_stack(k, d, &holder->stack, &s, e);
-    k->of_others = false;
-    if (st != ST_OK) {
+    if (judge_other_stack(k, d, &holder->stack, &s, e) != ST_OK) {
         return ST_ERR;
     }
     if (!stack_keys(k, &s, levels, &action)) {

@@ -155,6 +155,14 @@ enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_sta
     return ST_OK;
 }
 
+enum st judge_other_stack(struct keyer *k, const struct dump *d, const struct dump_stack *s,
+                          struct judged_stack *out, struct err *e) {
+    k->of_others = true;
+    enum st st = judge_stack(k, d, s, out, e);
+    k->of_others = false;
+    return st;
+}
+
 /* ---- samples ---- */
 
 /* Returns the index of the ballot for a key, which is identified by the indexes of its frames'

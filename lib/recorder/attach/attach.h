@@ -131,9 +131,10 @@ struct attach_top {
     uint32_t busy_permille;
     uint64_t longest_ms;     /* ms of the longest busy stretch, up to now if it continues */
     char inner[ATTACH_TEXT]; /* the innermost function of the last stack taken since the previous
-                                call; "": no stack was taken, or the function has no name */
+                                call, or its place (FILE+0xOFFSET) if it has no name; "": no stack
+                                was taken, or the function is in no image */
     char app[ATTACH_TEXT];   /* the innermost function in the program's own files, of the stack of
-                                `inner`; "": there is none, or it has no name */
+                                `inner` and in the same form; "": none of its innermost 32 is there */
 };
 struct attach_top attach_look_at_top(struct attach *a);
 

@@ -120,7 +120,7 @@ void attach_loop_finish(struct attach_loop *l);
 /* Returns how much of the thread's time until now_ns, or until its recording's end if that is
  * earlier, was watched. The recording must have begun. */
 struct rec_watched attach_loop_watched(const struct attach_loop *l, uint64_t now_ns);
-/* Returns the busy times of the thread's loop since the last call. */
+/* Returns what the thread's loop did since the last call (struct attach_top). */
 struct attach_top attach_loop_top(struct attach_loop *l);
 /* Writes the thread's closed dumps: all of them, or those that are due. */
 void attach_loop_write(struct attach_loop *l, bool all);

@@ -12,10 +12,9 @@
  *
  * While a thread is busy for long and reading does not pause, all its events are read, except calls
  * of futex(2) that are taken for locks, as its current wait may be of another call than the recent
- * ones. Calls of futex(2) are counted on their
- * own, too: above EDGE_BUDGET_WAITS they are taken for locks, unless the loop waits on a condition
- * variable, and are not read; they are read again later, since a program that starts may use locks
- * before its loop waits. */
+ * ones. Calls of futex(2) are counted on their own, too: above EDGE_BUDGET_WAITS they are taken for
+ * locks, unless the loop waits on a condition variable, and are not read; they are read again
+ * later, since a program that starts may use locks before its loop waits. */
 #ifndef STALLREC_EDGE_BUDGET_H
 #define STALLREC_EDGE_BUDGET_H
 

@@ -1,4 +1,4 @@
-/* The system calls in which an event loop waits. Pure. */
+/* The system calls in which an event loop waits, or its thread sleeps. Pure. */
 #ifndef STALLREC_WAIT_CALL_H
 #define STALLREC_WAIT_CALL_H
 
@@ -50,8 +50,8 @@ bool wait_call_is_endless(const struct wait_call *call, const uint64_t args[6]);
 /* Returns the filter of the tracepoint sys_enter_futex that passes only the calls for which
  * wait_call_is_other is false; NULL for any other call than futex(2), which gets no filter. */
 const char *wait_call_filter(const struct wait_call *call);
-/* Is the call no wait of a loop: a poll or select that has no descriptor, or a use of a futex that
- * waits for no condition variable or semaphore? */
+/* Is the call a poll or select that has no descriptor, or a use of a futex that waits for no
+ * condition variable or semaphore? */
 bool wait_call_is_other(const struct wait_call *call, const uint64_t args[6]);
 /* Is the call, by its number and arguments, a wait for descriptors, as a loop's is? */
 bool wait_call_is_loops(int64_t number, const uint64_t args[6]);

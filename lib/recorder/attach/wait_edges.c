@@ -22,7 +22,7 @@ static void count_fragment(struct wait_edges *e, uint64_t at_ns) {
     }
 }
 
-/* The loop waits, or is no longer watched: judges the stretches since its last wait. */
+/* Judges the stretches since the loop's last wait, when it waits again or is no longer watched. */
 static void end_fragments(struct wait_edges *e) {
     if (e->fragments_ns >= e->threshold_ns) {
         e->unwatched_ns += e->fragments_ns;
@@ -212,7 +212,8 @@ static void take_news(struct wait_edges *e, uint64_t at_ns) {
 void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint64_t at_ns) {
     bool again = e->sampled && e->blocks;
     if (!again && e->blocks && wait->object.kind >= FINDER_LOCK) {
-        return; /* a sleep of a signal handler, within the wait: the first to end ends the wait */
+        return; /* a signal handler sleeps or waits for a lock within the wait, and whichever of the
+                   two ends first counts as the end of the wait */
     }
     if (again && finder_loop(&e->finder) && at_ns - e->wait_ns < LONG_WAIT_NS) {
         return;

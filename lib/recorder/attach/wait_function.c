@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Is the function, which has no symbol, near one that waits for a semaphore? glibc's continue in a
- * static function of their own source file, by a jump. */
+/* Is the function, which has no symbol, near one that waits for a semaphore? glibc's functions that
+ * wait for a semaphore jump to a static function of their source file. */
 static bool is_of_semaphores(const struct remote_images *images, uint64_t function) {
     enum { NEAR = 1024, COUNT = 3 };
     struct dynamic_symbol waits[COUNT] = {

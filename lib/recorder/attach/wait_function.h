@@ -8,7 +8,7 @@
 #include "attach/remote_images.h"
 
 enum wait_function {
-    WAIT_FUNCTION_OTHER, /* waits for something that no loop waits for */
+    WAIT_FUNCTION_OTHER, /* waits for something else, or is not known */
     WAIT_FUNCTION_CONDITION,
     WAIT_FUNCTION_LOCK /* waits for a semaphore */
 };

@@ -26,8 +26,8 @@ struct wait_arrays {
 
 /* Keeps the set that a call of poll waits for, which was read (`ok`); or, if it could not be read
  * because the call is over, sets *object to the set that the same array held when it was read last,
- * if that is known. Returns whether *object is known. A loop and a handler that polls by its call
- * have an array each. No effect for other calls. */
+ * if that is known. Returns whether *object is known. A loop and a handler that it calls, and that
+ * polls, too, use different arrays, so that both sets are kept. No effect for other calls. */
 bool wait_arrays_recall(struct wait_arrays *arrays, const struct wait_call *call,
                         const uint64_t args[6], bool ok, struct finder_object *object);
 

@@ -2,8 +2,9 @@
  * the same process, or with --follow (preload_env.c).
  *
  * They are called in children of a fork or vfork and in signal handlers, so nothing here calls
- * malloc or locks, and little is put on the stack. system(3) and popen(3) call libc's own
- * posix_spawn with the unchanged environment, which is right, as it is the one for children. */
+ * malloc or, once the real functions are looked up, locks, and little is put on the stack.
+ * system(3) and popen(3) call libc's own posix_spawn with the unchanged environment, which is
+ * right, as it is the one for children. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <spawn.h>
@@ -55,7 +56,8 @@ static void exec_resolve_once(void) {
 }
 
 /* exec_begins reports that the program is about to be replaced by another one, exec_fails that this
- * has failed. Both do nothing in a child of vfork, because it shares its parent's memory. */
+ * has failed. Both do nothing in a process that is not watched, such as a child of vfork, although
+ * that has its parent's memory. */
 static void exec_begins(void) {
     if (preload_watches_process()) {
         preload_exec_begins();

@@ -35,10 +35,11 @@ static void filter_resolve_once(void) {
 }
 
 /* Handles a filter that the program is about to install: on all threads if `synchronised`, else on
- * the calling thread. A filter on the calling thread alone, if that thread is not watched and the
- * filter would kill any of the recorder's calls, keeps the thread from ever being watched. A filter
- * on a watched thread, or on all threads, stops the recorder if it would kill a call that watched
- * threads make for the recorder, or is synchronised and would kill any of the recorder's calls. */
+ * the calling thread. With --thread, a filter on the calling thread alone, if that thread is not
+ * watched and the filter would kill any of the recorder's calls, keeps the thread from ever being
+ * watched. A filter on a watched thread, or on all threads, stops the recorder if it would kill a
+ * call that watched threads make for the recorder, or is synchronised and would kill any of the
+ * recorder's calls. */
 static void before_filter(const struct probe_filter *filter, bool synchronised) {
     struct probe_verdict verdict;
     bool of_watched = synchronised || preload_watches();

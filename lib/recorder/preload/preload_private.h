@@ -230,9 +230,10 @@ bool preload_begin_select(const struct preload_caller *caller, int n, const fd_s
 bool preload_begin_epoll(const struct preload_caller *caller, int fd);
 bool preload_begin_condition(const struct preload_caller *caller, const void *condition);
 bool preload_begin_signals(const struct preload_caller *caller);
-/* Reports a wait for a lock, or a sleep, which is no loop's by itself; within another wait, as in a
- * signal handler, it is not reported. From true on until preload_end_wait the thread is not
- * signalled. False: preload_end_wait must not be called. errno is kept. */
+/* Reports a wait for a lock, or a sleep, which is no loop's by itself; one that does not block, or
+ * that is within another wait, as in a signal handler, is not reported. From true on until
+ * preload_end_wait the thread is not signalled. False: preload_end_wait must not be called. errno
+ * is kept. */
 bool preload_begin_lock(const struct preload_caller *caller);
 bool preload_begin_sleep(const struct preload_caller *caller);
 /* Reports that the wait or sleep of the calling thread has ended. errno is kept. */

@@ -108,7 +108,7 @@ void preload_exec_fails(void) {
 }
 
 /* Keeps the counts and times of the program before an exec. The time from its last report to the
- * exec is a wait or a turn of its loop, if it had one. */
+ * exec counts as watched if it had a loop, as a wait or a turn of it, and as unwatched if not. */
 static void keep_earlier(struct preload_process *p) {
     uint64_t more_ms = p->told_ns ? (replaced_at(p) - p->told_ns) / 1000000 : 0;
     state.before = *p;

@@ -53,7 +53,7 @@ struct marked {
 struct images {
     struct memory memory;
     uint64_t infos, infos_size; /* address and size of struct dyld_all_image_infos */
-    uint64_t stamp;             /* stamp of the list that was read last; 0: no list was read */
+    uint64_t stamp; /* stamp of the list that was read last; 0: none was read, or not all of it */
     uint32_t listed_count, known_count;
     uint32_t paths_used;
     char program[PATH_SIZE];
@@ -73,8 +73,8 @@ static bool image_read_darwin_async(const struct images *t, uint64_t address, vo
 
 /* ---- dyld's list ---- */
 
-/* Reads the head of dyld's list; false while dyld changes the list, or if the head cannot be
- * read. */
+/* Reads the head of dyld's list; false while dyld changes the list, or if the head cannot be read
+ * or is too short. */
 static bool read_head_async(const struct images *t, struct dyld_all_image_infos *head) {
     size_t size = sizeof *head;
     memset(head, 0, sizeof *head);
@@ -182,8 +182,8 @@ static uint32_t keep_path_async(struct images *t, uint64_t from) {
     return 0;
 }
 
-/* Adds the image of dyld's list that holds the address, and returns it; NULL: there is none, or no
- * room. */
+/* Adds the image of dyld's list that holds the address, and returns it; NULL: there is none, its
+ * headers cannot be read, or there is no room. */
 static struct known *read_image_async(struct images *t, uint64_t address) {
     const struct listed *best = NULL;
     struct known added = {.loaded = true};

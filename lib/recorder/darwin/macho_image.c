@@ -285,7 +285,7 @@ static size_t app_root_async(const char *path, bool *bundle) {
     return folder;
 }
 
-/* Is the path in a folder of system programs? */
+/* Is the path in a folder of the system, or in Xcode? */
 static bool is_system_async(const char *path) {
     static const char *const folders[] = {"/System/", "/usr/",     "/bin/",
                                           "/sbin/",   "/Library/", "/Applications/Xcode"};

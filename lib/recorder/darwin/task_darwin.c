@@ -222,8 +222,8 @@ struct rec_wait task_wait_async(thread_t thread) {
 
 /* ---- copies ---- */
 
-/* Extends the copy to the end of the page that holds `last`. False: the page cannot be read or is
- * copied already, or there is no room. */
+/* Extends the copy to the end of the page that holds `last`. False: the page is copied already, a
+ * page up to it cannot be read, or there is no room. */
 static bool extend_async(const struct task_copier *copier, struct fp_stack *stack, uint64_t last) {
     uint64_t end = (last | (STEP - 1)) + 1;
     if (end <= stack->hi || end - stack->lo > copier->room) {

@@ -215,8 +215,8 @@ static void cpu_async(void *ctx, struct rec_cpu *out) {
     out->monitor_ns = copy_cpu_ns_async(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Fills `out` with bytes for ids, which must differ but need not be secret: a system that has no
- * entropy yet derives them from clocks. */
+/* Fills `out` with bytes for ids, which must differ but need not be secret: while the system has no
+ * entropy yet, they are derived from clocks. */
 static void random_async(void *ctx, uint8_t *out, size_t size) {
     const struct capture_linux *c = ctx;
     if (getrandom(out, size, GRND_NONBLOCK) == (ssize_t)size) {

@@ -22,16 +22,15 @@ struct lock_layout {
  * id in them and in the caller's descriptor. */
 void lock_layout_probe(struct lock_layout *out);
 
-/* Returns what the thread `waiter` of this process, `pid`, waits for while it is blocked in
- * `call`:
+/* Returns what the thread `waiter` of the process `pid` waits for while it is blocked in `call`:
  *
  *     mutex     with its owner: normal, recursive, error-checking, adaptive, robust, PI
  *     rwlock    with the writer that holds it
  *     thread    that it joins
  *
  * and kind REC_WAIT_NONE, owner -1 for anything else, such as a condition variable, a semaphore, a
- * rwlock that readers hold, or a lock whose owner is gone. The answer is that of the moment. It
- * may be called on any thread. */
+ * rwlock that readers hold, or a lock whose owner is gone. The answer is that of the moment. It may
+ * be called on any thread. */
 struct rec_wait lock_wait_async(const struct lock_layout *layout, pid_t pid, pid_t waiter,
                                 const struct proc_syscall *call);
 

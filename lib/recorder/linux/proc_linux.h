@@ -1,4 +1,4 @@
-/* Reads and parses the files in /proc about a thread of this process. */
+/* Reads the files in /proc about a thread of this process, and parses such files of any process. */
 #ifndef STALLREC_PROC_LINUX_H
 #define STALLREC_PROC_LINUX_H
 
@@ -51,8 +51,8 @@ bool proc_parse_handling_async(const char *text, size_t size);
  * under a kernel without it. */
 bool proc_parse_filtered_async(const char *text, size_t size);
 
-/* Copies memory of this process, `pid`, through the kernel, since it may be unmapped by now.
- * False: not all of it can be read. */
+/* Copies memory of the process `pid`, through the kernel, since it may be unmapped by now. False:
+ * not all of it can be read. */
 bool proc_read_memory_async(pid_t pid, uint64_t from, void *to, size_t size);
 
 /* A file of one thread, kept open from the start, so that it can still be read when the process

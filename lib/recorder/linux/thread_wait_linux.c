@@ -178,7 +178,7 @@ static void read_lines_async(const char *path, line_fn take_async, void *arg) {
 
 /* ---- sockets ---- */
 
-/* Sockets of a process, of which one that listens or was accepted is searched. */
+/* Sockets of a process, among which one that listens or was accepted is searched for. */
 struct socket_search {
     uint64_t inodes[LOOKED_MAX];
     uint32_t count;

@@ -8,9 +8,10 @@
  *
  * stallrec_batch_done removes the files of the list, then the content, then the list. If a process
  * is killed before the second rename, there is no batch, and nothing was taken from the folder; if
- * it is killed in stallrec_batch_done, the batch is still there, and the call can be repeated. A
- * list without content is junk. The id is a hash of the names in the list, so that gathering the
- * same files again after a kill gives the same id. */
+ * it is killed in stallrec_batch_done before the content is removed, the batch is still there, and
+ * the call can be repeated. A list without content and content without a list are junk. The id is a
+ * hash of the names in the list, so that gathering the same files again after a kill gives the same
+ * id. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -13,7 +13,7 @@ struct rec_trace_file {
     struct rec_fd fd;
 };
 
-/* Creates the file; false, with errno: it cannot be created. */
+/* Creates the file, or empties the one that is there; false, with errno: it cannot be written. */
 bool rec_trace_file_open(struct rec_trace_file *file, const char *path);
 /* Closes the file; there may be none (REC_FD_NONE). */
 void rec_trace_file_close(struct rec_trace_file *file);

@@ -1,6 +1,7 @@
 /* The grammar of JSON (RFC 8259), one token at a time. The stream uses the grammar to find where a
- * document ends, the tape and the loader use it to read a document. UTF-8 and surrogates are not
- * checked here: the readers repair them. */
+ * document ends, the loader (document.c) to read a document into Jansson's tree, and the tape to
+ * find the error in a text that it has refused. UTF-8 and surrogates are not checked here: the
+ * readers repair them. */
 #ifndef STALLKIT_DUMP_SCAN_PRIVATE_H
 #define STALLKIT_DUMP_SCAN_PRIVATE_H
 

@@ -1,4 +1,4 @@
-/* Limits of one JSON document. A document that passes one of them is refused with ERR_LIMIT. */
+/* Limits of one JSON document. A document that exceeds one of them is refused with ERR_LIMIT. */
 #ifndef STALLKIT_DUMP_TEXT_LIMITS_H
 #define STALLKIT_DUMP_TEXT_LIMITS_H
 

@@ -28,8 +28,8 @@ struct placement {
     uint64_t bare_base; /* made-up address to which the offsets of names that belong to no image are
                            added; the smallest of these offsets is NAME_STEP */
     size_t bare_count;
-    uint64_t homeless; /* number of frames without a symbol whose address is known, but not the load
-                          address of their image */
+    uint64_t homeless; /* number of frames without a symbol that keep their address, as the load
+                          address of their image is unknown or unsure */
     bool main_told;    /* the document marks a thread as the main one */
 };
 

@@ -19,8 +19,8 @@ struct map_parse {
     uint32_t line;
     VEC(struct map_word) words;
     size_t at; /* index of the next word */
-    /* numbers of the lines that set a field and the order; 0 = not set; each_in is always 0 */
-    uint32_t set_in[MAP_FIELDS], order_in, each_in;
+    /* numbers of the lines that set a field and the order; 0 = not set */
+    uint32_t set_in[MAP_FIELDS], order_in;
     report_map_on_fault on_fault;
     void *ctx;
     bool named; /* a statement 'map' was read, with or without faults, or a fault says that the map

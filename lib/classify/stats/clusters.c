@@ -1,4 +1,4 @@
-/* Counts stalls by stratum and group of users, in a sorted array. */
+/* Counts stalls, or exposure, by stratum and group of users, in a sorted array. */
 #include "classify/stats/clusters.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
-/* Counts stalls by stratum (class of device and system) and, within it, by one of 64 groups of
- * users. A statistical test needs to know that stalls of one user are not independent, and the
- * sums of random groups vary as their users do (random groups, Wolter, "Introduction to Variance
- * Estimation", 2007, chapter 2); unlike users, groups have a fixed size and merge exactly.
+/* Counts stalls, or exposure, by stratum (class of device and system) and, within it, by one of 64
+ * groups of users. A statistical test needs to know that stalls of one user are not independent,
+ * and the sums of random groups vary as their users do (random groups, Wolter, "Introduction to
+ * Variance Estimation", 2007, chapter 2); unlike users, groups have a fixed size and merge exactly.
  *
  * A stratum's number is a hash: whatever names devices have, there are at most 4,096 strata. Two
  * strata with the same number are counted together. */

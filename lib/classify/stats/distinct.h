@@ -1,7 +1,7 @@
-/* Counts distinct users: exactly while they are few, then in a HyperLogLog of fixed size
- * (Flajolet, Fusy, Gandouet, Meunier, 2007). The state depends on the set alone, not on order or
- * repetition, so parts merge exactly; all arithmetic is on integers, so every host prints the
- * same number. */
+/* Counts distinct users, or pairs of a user and a day: exactly while they are few, then in a
+ * HyperLogLog of fixed size (Flajolet, Fusy, Gandouet, Meunier, 2007). The state depends on the set
+ * alone, not on order or repetition, so parts merge exactly; all arithmetic is on integers, so
+ * every host prints the same number. */
 #ifndef STALLKIT_CLASSIFY_DISTINCT_H
 #define STALLKIT_CLASSIFY_DISTINCT_H
 

@@ -14,9 +14,9 @@
 
 enum { SESSION_MAX = 1 << 24 /* bytes of a session record */, SESSION_DEPTH = 64 };
 
-/* A session record is impossible if it gives a time of more than SESSION_MS_MAX for each launch,
- * more than SESSION_LAUNCHES_MAX launches, or a foreground time that exceeds its length by more
- * than SESSION_ROUNDING_MS. */
+/* A session record is impossible if it gives a time, or a number of stalls, of more than
+ * SESSION_MS_MAX for each launch, more than SESSION_LAUNCHES_MAX launches, or a foreground time
+ * that exceeds its length by more than SESSION_ROUNDING_MS. */
 #define SESSION_MS_MAX ((uint64_t)366 * 24 * 3600 * 1000)
 enum { SESSION_LAUNCHES_MAX = 1000, SESSION_ROUNDING_MS = 1000 };
 
@@ -33,7 +33,8 @@ struct session {
 };
 
 /* Sets *text to a field of a session record; "device.model" is the member "model" of the member
- * "device". ST_NONE: the record lacks the field, or the field is empty. */
+ * "device". ST_NONE: the record lacks the field, or the field is empty or no text, whole number or
+ * boolean. */
 static enum st session_says(void *ctx, const char *field, const char **text) {
     struct session *s = ctx;
     const char *dot = strchr(field, '.');

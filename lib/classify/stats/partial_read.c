@@ -347,8 +347,8 @@ static enum st partial_in_read_line(struct partial_reader *r, const struct tape_
     return l.bad ? err_set(e, ERR_FORMAT, "partial: \"%s\" is missing or wrong", l.bad) : ST_OK;
 }
 
-/* Parses the line into the tape. If that fails, the document loader parses the line again, to find
- * the fault and its position, or because names have escapes, which the document loader allows. */
+/* Parses the line into the tape. The document loader parses the line again if that fails, to find
+ * the fault and its position, and if two names of an object may be equal, which it refuses. */
 static enum st read_tape(struct partial_reader *r, const char *text, size_t len, struct err *e) {
     const struct document_options limits = {.text_max = PARTIAL_LINE_MAX,
                                             .depth_max = PARTIAL_DEPTH,

@@ -43,7 +43,7 @@ static void put_hash(struct jsonw *w, const char *key, uint64_t v) {
     jsonw_raw(w, text, sizeof text);
 }
 
-static void put_pairs(struct jsonw *w, const uint64_t *values, size_t count) {
+static void put_number_array(struct jsonw *w, const uint64_t *values, size_t count) {
     jsonw_begin_array(w);
     for (size_t i = 0; i < count; i++) {
         jsonw_u64(w, values[i]);
@@ -157,7 +157,7 @@ static void partial_out_put_causes(struct jsonw *w, const struct tally *t) {
     for (size_t i = 0; i < t->causes.len; i++) {
         const struct cause_tally *c = &t->causes.data[i];
         jsonw_cstr(w, rule_cause_text(c->cause));
-        put_pairs(w, (const uint64_t[]){c->dumps, c->ms, c->confidence}, 3);
+        put_number_array(w, (const uint64_t[]){c->dumps, c->ms, c->confidence}, 3);
     }
     jsonw_end_array(w);
 }
@@ -169,7 +169,7 @@ static bool partial_out_put_tally(struct partial_writer *writer, const char *key
     const uint64_t counts[PARTIAL_COUNTS] = {t->dumps, t->stalls,       t->ms,      t->max_ms,
                                              t->fatal, t->fatal_min_ms, t->samples, t->hits};
     jsonw_key(w, "counts");
-    put_pairs(w, counts, PARTIAL_COUNTS);
+    put_number_array(w, counts, PARTIAL_COUNTS);
     jsonw_member_cstr(w, "first", t->first_time);
     if (strcmp(t->first_time, t->last_time) != 0) {
         jsonw_member_cstr(w, "last", t->last_time);
@@ -238,7 +238,7 @@ static bool put_actions(struct partial_writer *w, const struct bucket *b) {
     }
     qsort(pairs, b->actions.len, sizeof *pairs, partial_out_by_place);
     jsonw_key(&w->w, "actions");
-    put_pairs(&w->w, pairs[0], 2 * (size_t)b->actions.len);
+    put_number_array(&w->w, pairs[0], 2 * (size_t)b->actions.len);
     free(pairs);
     return true;
 }
@@ -430,7 +430,8 @@ static void put_folded(struct jsonw *w, const struct triage *t) {
     for (size_t i = PARTIAL_ACTIONS; i <= PARTIAL_LEVEL2; i++) {
         const struct bucket_set *set = partial_set_of(t, i);
         jsonw_key(w, partial_sets[i]);
-        put_pairs(w, (const uint64_t[]){set->fold.folds, set->fold.buckets, set->fold.ms}, 3);
+        put_number_array(w, (const uint64_t[]){set->fold.folds, set->fold.buckets, set->fold.ms},
+                         3);
     }
     jsonw_member_cstr(w, "meaning", "merging is not exact: a bucket may lack what is in other");
     jsonw_end_object(w);

@@ -116,9 +116,10 @@ enum st triage_restart(struct triage **t, struct err *e) BASE_MUST_USE;
  * sorted again by the keyer k, which has other rules, with the options o. Each bucket is sorted by
  * the one stack that it has kept, so that stalls that the old rules put into one bucket stay
  * together. Aliases are those of that stack, and the earlier id of the bucket. Dumps that were set
- * apart stay so. Actions, which gate_compare does not use, are dropped.
- * Stalls of which dumps are missing are counted as they are, in `from`, too. ST_ERR: out of memory,
- * a bucket has kept no stack (ERR_UNSUPPORTED), or its stack is malformed (ERR_FORMAT). */
+ * apart stay so. What gate_compare does not use is dropped: actions, holders, and the buckets of
+ * idle dumps. Stalls of which dumps are missing are counted as they are, in `from`, too. ST_ERR:
+ * out of memory, a bucket has kept no stack (ERR_UNSUPPORTED), or its stack is malformed
+ * (ERR_FORMAT). */
 enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
                      const struct triage_options *o, struct err *e) BASE_MUST_USE;
 /* A callback that sets names in a dump, which was made from the stack of a bucket, to those that

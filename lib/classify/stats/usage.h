@@ -51,7 +51,7 @@ struct usage_reason {
     uint64_t ms;
 };
 
-/* Smallest watched share, in permille, of a run that the gate compares. */
+/* Smallest watched share, in permille, with which a run can pass the gate. */
 enum { USAGE_WATCHED_PERMILLE = 900 };
 
 /* The part of the sessions' time that the recorder watched. */

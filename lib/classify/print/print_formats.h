@@ -11,7 +11,7 @@
 struct value_table;
 
 struct triage_view {
-    size_t top;     /* maximum number of level-1 buckets, holders or values shown; 0 = all */
+    size_t top; /* maximum number of level-1 buckets, actions, holders or values shown; 0 = all */
     unsigned width; /* columns of the table, 40 … 400 */
     bool colour;    /* colours are used, for terminals that show them */
     bool raw_csv;   /* CSV: a cell that spreadsheets would run as a formula is not changed */

@@ -88,7 +88,7 @@ static void csv_put_numbers(struct csv *c, const struct bucket *b) {
     csv_put_u64(c, t->fatal);
 }
 
-/* Writes the other columns of a bucket: place, versions, systems and devices, times, example,
+/* Writes the other columns of a bucket: place, versions, systems, main device, times, example, main
  * action, and the stalls of unknown length. */
 static void csv_put_rest(struct csv *c, const struct bucket *b) {
     const struct tally *t = b->tally;

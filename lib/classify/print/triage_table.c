@@ -190,7 +190,7 @@ static void table_put_key(struct text_table *tb, const struct bucket *b) {
     table_style(tb, TABLE_PLAIN);
 }
 
-/* Prints the reason, and the share of the samples that supports it if that is below 80 %. */
+/* Prints the reason, and the share of the samples that contain the key if that is below 80 %. */
 static void put_reason(struct text_table *tb, const struct bucket *b) {
     struct strbuf *text = &tb->text;
     int truth = tally_truth(b->tally);

@@ -72,8 +72,8 @@ bool diff_limit_passed(const struct diff_limit *l, const struct stack_pair *pair
                        const uint64_t sums[STACK_SIDES]);
 
 /* Appends both weights and the change: "12 ms → 18 ms, +50 %", or "new" for a base of 0, "gone" for
- * a new weight of 0, "the same" for equal weights, "× 12" instead of a percentage from + 1000 % on.
- */
+ * a new weight of 0, "the same" for equal weights, "× 12" instead of a percentage from +1000 %
+ * on. */
 void diff_change(struct strbuf *out, const uint64_t sides[STACK_SIDES], unsigned decimals,
                  const char *unit);
 

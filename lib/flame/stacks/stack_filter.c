@@ -35,8 +35,8 @@ static size_t find_base(struct filtering *f, const char *text, size_t len) {
     return 0;
 }
 
-/* Appends a frame to f->line. A '#' or '\\' that begins a line is escaped differently (folded.h),
- * so such a frame is escaped again when it moves. */
+/* Appends a frame to f->line. A '#' is escaped only where it begins a line (folded.h), so a frame
+ * that begins with '#', or with an escape, is escaped again when it moves. */
 static void filter_add_frame(struct filtering *f, const char *frame, size_t len, bool was_first) {
     bool first = f->line.len == 0;
     if (first == was_first || len == 0 || (frame[0] != '#' && frame[0] != '\\')) {

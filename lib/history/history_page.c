@@ -32,10 +32,10 @@ static enum st read_content(struct history *h, struct history_part_row *p, struc
 }
 
 /* Finds the kept sum beside which the page of these parts is stored, the one with the most dumps,
- * and sets *number to a hash by which the page is known. Buckets with marks are in it, as they are
- * joined to no others. Parts in kept sums do not change as long
- * as the sums stay, so that only their ids and sizes are hashed. Other parts may be replaced by
- * parts with the same ids, so that their content is hashed, too, and set in `parts`. ST_NONE: no
+ * and sets *number to a hash by which the page is known. The ids of the buckets with marks are
+ * hashed, too, because a page joins such buckets to no others. Parts in kept sums do not change as
+ * long as the sums stay, so that only their ids and sizes are hashed. Other parts may be replaced
+ * by parts with the same ids, so that their content is hashed, too, and set in `parts`. ST_NONE: no
  * sum can be used. */
 static enum st identify_page(struct history *h, struct history_parts *parts, int64_t *base,
                              uint64_t *number, struct err *e) {

@@ -80,7 +80,7 @@ enum st history_add(struct history *h, const struct dump *d, const struct stall_
 enum st history_add_session(struct history *h, const char *text, size_t len,
                             struct err *e) BASE_MUST_USE;
 /* Does the handle hold the write lock? It does from the first dump or session record of a group,
- * added or known, to the commit. */
+ * added or left out, to the commit. */
 bool history_is_adding(const struct history *h);
 /* Returns how many dumps and sessions were added since the last commit. */
 uint64_t history_uncommitted(const struct history *h);
@@ -231,8 +231,9 @@ enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells,
 enum st history_forget_user(struct history *h, const char *user, uint64_t *parts,
                             struct err *e) BASE_MUST_USE;
 /* Examines the whole file without changing it: the database, each partial, each kept page that this
- * build made, each kept dump, and the sums in the tables for people. Prints each fault on a line of
- * its own. ST_NONE: the file has faults. */
+ * build made, each kept dump, the texts that dumps share, and the sums in the tables for people.
+ * Prints each fault on a line of its own. ST_NONE: the file has faults. ST_ERR: out of memory, or
+ * the file cannot be read. */
 enum st history_check(struct history *h, struct sink *out, struct err *e) BASE_MUST_USE;
 
 /* ---- days ---- */

@@ -30,7 +30,7 @@ void sql_close(struct sql_file *f);
  * is full, another process writes for longer than this one waits (sql_set_wait), or the system
  * refuses (ERR_IO). */
 
-/* Runs statements that return no rows. */
+/* Runs statements; rows that they return are ignored. */
 enum st sql_run(struct sql_file *f, const char *text, struct err *e) BASE_MUST_USE;
 /* Begins a transaction that only reads; until sql_end_reading it sees the file as its first
  * statement found it. Nothing happens if a transaction is open already. */
@@ -40,7 +40,7 @@ void sql_end_reading(struct sql_file *f);
 enum st sql_begin(struct sql_file *f, struct err *e) BASE_MUST_USE;
 /* Commits the transaction and releases the lock; on ST_ERR nothing was written. */
 enum st sql_commit(struct sql_file *f, struct err *e) BASE_MUST_USE;
-/* Undoes the transaction, if one is open, and releases the lock. */
+/* Undoes the transaction with the write lock, if one is open, and releases the lock. */
 void sql_undo(struct sql_file *f);
 bool sql_is_writing(const struct sql_file *f);
 /* Reads a number that changes when another connection commits to the file. Inside a transaction

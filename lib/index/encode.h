@@ -17,8 +17,8 @@ struct encoder {
     struct name_table names;
     uint32_t *file_of_unit; /* file of the unit -> 1 + file of the index; 0 = not used yet */
     size_t file_cap;
-    /* The rows of a record's tables while it is encoded. node_scope: node -> 1 + the last of its
-       scopes. */
+    /* The rows of a record's tables while the record is encoded. node_scope: node -> 1 + the last
+     * of its scopes. */
     uint32_t *nodes, *node_scope, *scopes, *steps;
     size_t node_cap, node_scope_cap, scope_cap, step_cap;
     /* for each struct debug: its origins -> names; 0 = not used yet */

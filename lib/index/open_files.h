@@ -70,9 +70,9 @@ struct split_files {
  *
  * A package is looked for as FILE.dwp (FILE with and without `.debug`) and by build-id under
  * /usr/lib/debug; a unit's file at the path in the unit (a relative one from the unit's folder, or
- * the working directory if that is unknown, then from the linked file's), then by its base name
- * beside the linked file. A file is the right
- * one if it has the unit's id (stallkit-design(7), ADDRESS RULES).
+ * the working directory if that folder is unknown, then from the linked file's folder), then by its
+ * base name beside the linked file. A file is the right one if it has the unit's id
+ * (stallkit-design(7), ADDRESS RULES).
  *
  * An object file of a debug map is looked for at its path (a relative one from the working
  * directory, if the map has a time for it, then from the linked file's folder) and, if no other one

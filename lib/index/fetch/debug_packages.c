@@ -16,7 +16,7 @@ static const char *merged_path(const char *path) {
     return strncmp(path, "/usr/", 5) == 0 ? path + 4 : path;
 }
 
-/* Is the line from start to end this path, with or without /usr? */
+/* Is the line from start to end this path, or this path without its leading /usr? */
 static bool is_line_of(const char *start, const char *end, const char *path) {
     const size_t len = (size_t)(end - start);
     const char *merged = merged_path(path);

@@ -14,8 +14,8 @@
 enum {
     MACHO_NAME_SIZE = 16, /* a longer Mach-O section name is cut, without a NUL */
     GNU_HEADER_SIZE = 12, /* "ZLIB" and a big-endian u64 */
-    /* Elf32_Chdr, Elf64_Chdr (gABI, "Section Compression"): ch_type, in 64 bit padding, ch_size,
-       ch_addralign */
+    /* Elf32_Chdr, Elf64_Chdr (gABI, "Section Compression"): ch_type, padding (only in Elf64_Chdr),
+     * ch_size, ch_addralign */
     CHDR32_SIZE = 12,
     CHDR64_SIZE = 24,
     CHDR_ZLIB = 1,

@@ -64,7 +64,7 @@ enum st finder_give_names(const struct finder *f, const struct object *o, find_c
  * is a file that is no object file, which is an error (ERR_FORMAT) if path names it. What was added
  * before is skipped. ST_NONE: no such path. A damaged file among others goes to complain and the
  * rest is still added. Only headers are read, and archives unpacked. Not thread safe; once filled,
- * finder_find may be called from several threads. */
+ * finder_find and finder_find_all may be called from several threads. */
 enum st finder_add(struct finder *f, const char *path, find_complain complain, void *ctx,
                    struct err *e) BASE_MUST_USE;
 /* Makes finder_add leave out folders that are laid out by id; finder_find looks in them for each id

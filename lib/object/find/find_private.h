@@ -70,7 +70,8 @@ struct finder {
     size_t entries;
     find_progress progress; /* NULL = not called */
     void *progress_ctx;
-    pthread_mutex_t lock; /* held by finder_find, which may add files from the roots */
+    /* held by finder_find and finder_find_all, which may add files from the roots */
+    pthread_mutex_t lock;
 };
 
 enum { FIND_ID_KEY_SIZE = 1 + IMAGE_ID_MAX };

@@ -1,5 +1,4 @@
-/* Reads and writes stallclassify's partials, counts exposure, and runs the gate against a
- * baseline. */
+/* Reads and writes stallclassify's partials, and runs the gate against a baseline. */
 #include "classify_gate.h"
 
 #include <stdlib.h>

@@ -45,8 +45,8 @@ enum st classify_rename(struct triage **t, const struct classify_gate *g, struct
  * left out. Returns CLI_OK or CLI_USAGE. */
 int classify_merge(struct triage **t, const struct cli_tool *tool, char **operands, size_t count,
                    struct cli_failures *failures);
-/* Adds the exposure in the --exposure files, which are session records or tables, to t. Files that
- * cannot be read are printed and counted. */
+/* Adds the exposure in the --exposure files, which are session records, metric payloads or tables,
+ * to t. Files that cannot be read are printed and counted. */
 void classify_expose(struct triage *t, const struct classify_gate *g,
                      const struct exposure_filter *sessions, const struct exposure_filter *table,
                      struct cli_failures *failures);

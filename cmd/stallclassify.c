@@ -88,7 +88,8 @@ static bool open_symbols(struct classify_run *run, struct classify_settings *s) 
 }
 
 /* Prints the fields of the filter that no dump has, because such a filter is probably a mistake,
- * and those that no record of exposure has, because rates then lack the exposure of these users. */
+ * and those that no record of exposure has, because rates then lack the exposure of the selected
+ * users. */
 static void tell_unsaid(const struct classify_run *run) {
     const struct {
         const struct where_seen *seen;
@@ -187,7 +188,8 @@ static int classify_read_by_history(struct classify_run *run, const struct class
     return classify_prints_nothing(&s->output) ? CLI_OK : take_from_history(run, s);
 }
 
-/* Reads the inputs, dumps or partials, into run->triage. Returns CLI_OK, or what main returns. */
+/* Reads the inputs, dumps or partials, and the exposure into run->triage. Returns CLI_OK, or what
+ * main returns. */
 static int classify_read_inputs(struct classify_run *run, const struct classify_settings *s,
                                 const struct cli_parser *p) {
     struct err e = {0};

@@ -29,7 +29,8 @@ enum {
     EXIT_SIGNAL = 128
 };
 
-/* Largest value of --keep-bytes: its 18 digits fit into the environment variable of the library. */
+/* Largest value of --keep-bytes: the library reads no number of more than 18 digits from its
+ * environment. */
 #define MAX_KEEP_BYTES UINT64_C(999999999999999999)
 
 /* Milliseconds between two checks for news of stalls with -v, or for processes with --follow. */
@@ -242,8 +243,8 @@ static bool set_environment(const struct run *run) {
 
 /* ---- running the program ---- */
 
-/* Sets *set to the signals that end or control a program, which are meant for the program and
- * not for stallrec. */
+/* Sets *set to the signals that end or control a program, which are meant for the program and not
+ * for stallrec, and to SIGCHLD, by which stallrec learns of the program's end. */
 static void forwarded_signals(sigset_t *set) {
     static const int all[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD};
     sigemptyset(set);
@@ -258,8 +259,8 @@ struct inherited {
     struct sigaction child;
 };
 
-/* Runs the program in the child and never returns. If it cannot be run, its errno is written to
- * `fd`. */
+/* Runs the program in the child and never returns. If it cannot be run, the errno of the attempt is
+ * written to `fd`. */
 static void exec_program(const struct run *run, const struct inherited *inherited, int fd) {
     sigaction(SIGCHLD, &inherited->child, NULL);
     sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
@@ -428,8 +429,8 @@ static int replay_trace(const struct cli_parser *p, const struct recorder_settin
     return only(alone && recorder_replay(tool.name, set->replay, set->preset));
 }
 
-/* Reads the options. Returns CLI_OK to run a program, CLI_EXIT if nothing is left to do, or the
- * exit status, with the error printed. */
+/* Reads the options. Returns CLI_OK to record a program or a process, CLI_EXIT if nothing is left
+ * to do, or the exit status, with the error printed. */
 static int read_options(struct cli_parser *p, struct run *run) {
     struct recorder_settings *set = &run->settings;
     switch (cli_read_options(p, set)) {

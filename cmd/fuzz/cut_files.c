@@ -3,10 +3,11 @@
  * on stderr: what is missing must not be missing in silence. For streams of records a cut between
  * two records is no damage, and not looked at.
  *
- * usage: cut-files LENGTHS FILE... LENGTHS: about how many lengths of each file, evenly spread; of
- * a file of less than 20 * LENGTHS bytes also those at the ends of lines; 0: all lengths. Prints
- * "FILE<TAB>pieces<TAB>lost<TAB>first lost length,…"
- */
+ * usage: cut-files LENGTHS FILE...
+ *
+ * LENGTHS: about how many lengths of each file, evenly spread; of a file of less than 20 * LENGTHS
+ * bytes also those at the ends of lines; 0: all lengths. Prints
+ * "FILE<TAB>pieces<TAB>lost<TAB>first lost length,…" */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -424,10 +424,9 @@ int recorder_attach_program(const struct recorder_settings *set, const char *pat
         recorder_say_signal(argv[0], WTERMSIG(status), false);
     }
     if (runs) {
-        summarise_attached(set, f,
-                           /* The summary is printed before family_close, because the kernel takes
-                            * long to close tracepoints. */
-                           recorded);
+        /* The summary is printed before family_close, because the kernel takes long to close
+         * tracepoints. */
+        summarise_attached(set, f, recorded);
     } else {
         cli_say(TOOL, "%s: %s", path, strerror(error));
     }

@@ -1,3 +1,4 @@
+/* Makes the memory that stallrec shares with the processes that it records, and its file. */
 #include "record/shared_report.h"
 
 #include <dirent.h>

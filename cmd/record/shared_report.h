@@ -1,6 +1,6 @@
 /* The memory that stallrec shares with the processes that it records. */
-#ifndef CMD_SHARED_REPORT_H
-#define CMD_SHARED_REPORT_H
+#ifndef STALLKIT_CMD_SHARED_REPORT_H
+#define STALLKIT_CMD_SHARED_REPORT_H
 
 #include <stdbool.h>
 

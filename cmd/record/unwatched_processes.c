@@ -1,3 +1,4 @@
+/* Finds unwatched processes by looking through /proc. */
 #include "record/unwatched_processes.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* Runs --explain: reads all dumps and prints the explanation of the chosen one. */
+/* Runs --explain: reads all dumps and prints the explanation of the chosen dump or bucket. */
 #include "triage/classify_explain.h"
 
 #include "classify/stats/triage.h"

@@ -5,7 +5,8 @@
 #include "classify_options.h"
 #include "triage/classify_run.h"
 
-/* Reads the operands, explains the dump that --explain names, and returns the exit status. */
+/* Reads the operands, explains the dump or bucket that --explain names, and returns the exit
+ * status. */
 int classify_explain(struct classify_run *run, const struct classify_settings *s,
                      const struct cli_parser *p);
 

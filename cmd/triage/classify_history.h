@@ -48,8 +48,8 @@ struct classify_history {
     struct map marked;        /* ids of the buckets with any mark */
     bool fixed_listed, marked_listed;
     bool back_told;  /* classify_tell_back has run */
-    struct map told; /* ids of the buckets that classify_tell_back printed; value 1 = the bucket was
-                        counted */
+    struct map told; /* ids of the buckets that classify_tell_back printed as come back; value 1 =
+                        the bucket was counted */
 };
 
 /* Checks the options against each other, the operands, the standard input and the filter, and sets
@@ -124,8 +124,10 @@ bool classify_history_ignores(void *ctx, const char *id);
 bool classify_notes_were_read(struct classify_history *h, struct cli_failures *failures);
 /* Prints the buckets of t that came back: those marked as fixed in an earlier version, and those
  * that were gone and returned by the counts of `ever`, unless they are marked as fixed in a later
- * version. `ever` has all days up to the last one of t; both are finished. Returns the number of
- * printed buckets that are not ignored. */
+ * version. Returns the number of those that are not ignored. Buckets that came back perhaps
+ * (back_alone in bucket_note) are printed, too, but not counted. `ever` has all days up to the last
+ * one of t; both are finished. After a failure, which is printed, the buckets read before it are
+ * counted. */
 uint64_t classify_tell_back(struct classify_history *h, const struct cli_tool *tool,
                             const struct triage *t, const struct triage *ever,
                             struct cli_failures *failures);
@@ -142,8 +144,8 @@ bool classify_read_page(struct classify_history *h, const struct triage_options 
 /* Adds h->rows to the summary of the triage that classify_read_page gave, and replaces the list of
  * gone buckets by the one that the rows have. ST_ERR: the rows are damaged, or out of memory. */
 enum st classify_add_rows(void *ctx, struct summary *s, struct err *e);
-/* Keeps the page whose triage and summary these are, unless its rows were kept already. The triage
- * can only be freed afterwards. A page that cannot be kept is no failure. */
+/* Keeps a page: its triage, and the rows of its summary. The triage can only be freed afterwards. A
+ * page that cannot be kept is no failure. */
 void classify_keep_page(struct classify_history *h, struct triage *t, const struct strbuf *rows);
 void classify_close_history(struct classify_history *h);
 

@@ -1,4 +1,4 @@
-/* Counts the dumps of answered lines by hour or day. */
+/* Counts the dumps and session records of answered lines by hour or day. */
 #include "triage/classify_periods.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Counts the dumps of answered lines by hour or day, for stallclassify --partial --answer-each. */
+/* Counts the dumps and session records of answered lines by hour or day, for stallclassify
+ * --partial --answer-each. */
 #ifndef STALLKIT_CMD_CLASSIFY_PERIODS_H
 #define STALLKIT_CMD_CLASSIFY_PERIODS_H
 

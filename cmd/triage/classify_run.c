@@ -23,10 +23,10 @@ struct classify_result {
     bool wanted, left; /* left: --skip-missing leaves the dump to another run */
     struct where_seen seen;
     struct explained explained; /* result of --explain */
-    struct strbuf text;         /* output of --annotate */
+    struct strbuf text; /* output of --annotate; with --partial --answer-each the dump's head */
 };
 
-/* Returns the sink to which --annotate writes dumps. */
+/* Returns the sink to which --annotate and --answer-each write. */
 static struct sink *annotated(struct classify_run *run) {
     return run->dumps.answers.on ? &run->dumps.answers.lines : &run->output.sink;
 }
@@ -226,10 +226,9 @@ static void classify_take_session(void *ctx, const char *where, const char *text
         err_context(&e, "session record");
         classify_fail(run, where, &e);
     } else {
-        run->since += run->every_ms >
-                      /* A session record, too, starts the time after which a partial is written,
-                       * but it is not counted as a dump. */
-                      0;
+        /* A session record, too, starts the time after which a partial is written, but it is not
+         * counted as a dump. */
+        run->since += run->every_ms > 0;
     }
 }
 

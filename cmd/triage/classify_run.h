@@ -19,7 +19,8 @@ struct classify_run {
     /* Fields that session records have, and fields that the rows of an exposure table have. */
     struct where_seen seen_sessions, seen_table;
     struct triage *triage;
-    struct triage *base; /* the triage of --baseline, as it was read */
+    /* The baseline: the triage of --baseline, or of the history's days before --since. */
+    struct triage *base;
     uint64_t rules_hash;
     struct keyer *keyers[CLI_JOBS_MAX];        /* one for each worker */
     struct former_keyers former[CLI_JOBS_MAX]; /* one for each worker, for --explain */
@@ -33,7 +34,7 @@ struct classify_run {
     uint64_t every_ms;     /* time of one partial in ms; 0 = unlimited */
     uint64_t due_ms; /* monotonic time in ms at which a partial is due; 0 = no dump and no session
                         record has come since the last partial, or every_ms is 0 */
-    bool broken;     /* memory ran out, so the counts are incomplete */
+    bool broken; /* a failure, such as a lack of memory, made the counts incomplete: the run ends */
 };
 
 /* Prints and counts a failure; where may be NULL. */

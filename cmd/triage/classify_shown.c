@@ -35,7 +35,7 @@ static enum st note_sum(void *ctx, const struct history_sum *sum, struct err *e)
     return version != SIZE_MAX && VEC_PUSH(&v->sums, noted) ? ST_OK : err_nomem(e);
 }
 
-/* Adds the noted sums. */
+/* Adds the noted sums to the triage. */
 static enum st show_sums(struct history_view *v, struct err *e) {
     enum st st = ST_OK;
     for (size_t i = 0; st == ST_OK && i < v->sums.len; i++) {

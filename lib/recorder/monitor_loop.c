@@ -11,10 +11,9 @@
 enum {
     LAUNCH_AGE_MS = 60000, /* a process that is older than this, in ms, when the recorder starts
                               counts as launched */
-    WRITE_CHECK_MS =
-        /* Ms between two checks whether the process uses so little CPU time that dumps may be
-         * written. */
-    250,
+    /* Ms between two checks whether the process uses so little CPU time that dumps may be written.
+     */
+    WRITE_CHECK_MS = 250,
     RETRY_MS = 30000 /* ms until a failed write is tried again */
 };
 

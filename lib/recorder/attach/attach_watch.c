@@ -15,10 +15,9 @@
 
 enum {
     SAMPLE_AFTER_MS = 10, /* busy time after which stacks are copied */
-    SAMPLE_MS =
-        /* Ms of processor time between two copies of the stack: about six copies between two
-         * looks, which are ATTACH_LOOK_MS apart. */
-    8,
+    /* Ms of processor time between two copies of the stack: about six copies between two looks,
+     * which are ATTACH_LOOK_MS apart. */
+    SAMPLE_MS = 8,
     SAMPLE_AGE_MS = 75, /* ms; an older copy is out of date, unless the thread hardly ran since */
     QUEUE_MAX = 1 << 20,
     LET_GO_TRIES = 1000,

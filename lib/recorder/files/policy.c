@@ -218,9 +218,8 @@ void rec_policy_count(struct rec_policy *policy, struct rec_about *about, int64_
     bool again = policy->spare && wall_ms / 86400000 <= policy->state.day;
     uint32_t quota = policy->config.upload_per_day;
     if (again && !policy->remembered) {
-        policy->state.dumps -=
-            /* Uncounts the dump that was not written, so that its number is used again. */
-            policy->state.dumps > 0;
+        /* Uncounts the dump that was not written, so that its number is used again. */
+        policy->state.dumps -= policy->state.dumps > 0;
     }
     if (!again || !policy->remembered) {
         policy->remembered =

@@ -113,10 +113,9 @@ void preload_resolve_waits(void);
 
 enum {
     PRELOAD_LOOPS = 4, /* number of loops of a thread, one after another, that are named */
-    PRELOAD_INTERVALS =
-        /* Maximum number of idle intervals that are reported at once, for which an empty inbox has
-         * room. */
-    96
+    /* Maximum number of idle intervals that are reported at once, for which an empty inbox has
+     * room. */
+    PRELOAD_INTERVALS = 96
 };
 
 /* A watched thread. Only that thread uses it, except for `taken`, `shared`, `loop`, `inbox` and

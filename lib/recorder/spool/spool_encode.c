@@ -5,9 +5,8 @@
 
 enum {
     SECTION_HEAD = 5, /* bytes of a section's tag and length */
-    SAMPLES_ROOM =
-        /* Maximum number of bytes of the samples, so that images (twice) and threads have room. */
-    20 * 1024,
+    /* Maximum number of bytes of the samples, so that images (twice) and threads have room. */
+    SAMPLES_ROOM = 20 * 1024,
     FRAMES_LEAST = 2
 };
 

@@ -44,9 +44,8 @@ char *rec_redact_text(char *to, size_t size, const char *text, const char *home)
     while (*text != '\0') {
         bool found = len > 0 && strncmp(text, home, len) == 0 && !in_name(text[len]);
         if (used == size - 1) {
-            to[used] =
-                /* The first byte that does not fit is stored, too, as whole_characters reads it. */
-                found ? '~' : *text;
+            /* The first byte that does not fit is stored, too, as whole_characters reads it. */
+            to[used] = found ? '~' : *text;
             used = whole_characters(to, used);
             break;
         }

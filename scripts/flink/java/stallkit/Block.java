@@ -11,8 +11,9 @@ import org.apache.flink.api.java.tuple.Tuple6;
 import org.apache.flink.api.java.typeutils.TupleTypeInfo;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.*;
 
-/** Lines of the input, each with its end of line: their bytes, where they are from, the number of the first one there; why they are refused,
- *  or ""; the key of all of them, or "" where each begins with its own; and their numbers there, where these do not follow each other. */
+/** Lines of the input, each with its end of line. The fields: f0, the bytes of the lines; f1, the source, where they are from; f2, the number of
+ *  the first line in the source; f3, why the lines are refused, or ""; f4, the key of all of them, or "" if each line begins with a key of its own;
+ *  f5, the numbers of the lines in the source, or nothing if they follow each other. */
 @SuppressWarnings({"unchecked", "deprecation"}) // of the copy() that all tuples have; an id is ASCII
 public final class Block extends Tuple6<byte[], String, Long, String, String, long[]> {
     public static final TypeInformation<Block> TYPE = new TupleTypeInfo<>(

@@ -23,8 +23,8 @@ public final class Block extends Tuple6<byte[], String, Long, String, String, lo
     private static final int MAX_ID = 64;
     private static final long[] FOLLOWING = {};
 
-    private transient int[] ends;    // of the lines, when they were asked for
-    private transient String[] keys; // those of the lines that were asked for
+    private transient int[] ends;    // where each line ends; null: not looked for yet
+    private transient String[] keys; // key of each line; null: not looked for yet
 
     public Block() { }
 
@@ -42,7 +42,7 @@ public final class Block extends Tuple6<byte[], String, Long, String, String, lo
 
     long number(int index) { return f5.length == 0 ? f2 + index : f5[index]; }
 
-    /** The lines of these indices. */
+    /** Returns a block of the lines with these indices. */
     Block part(BitSet wanted) {
         long[] numbers = new long[wanted.cardinality()];
         if (numbers.length == lines()) return this;
@@ -58,20 +58,20 @@ public final class Block extends Tuple6<byte[], String, Long, String, String, lo
         return part;
     }
 
-    /** One line that stands for a line of this one, and its key. */
+    /** Returns a block of one line, which stands for the line with this index and has this key. */
     Block answered(int index, byte[] text, String key) {
         Block line = new Block(text, f1, number(index), "");
         line.f4 = key;
         return line;
     }
 
-    /** One line, refused. */
+    /** Returns a refused block of the line with this index. */
     Block refusedLine(int index, String reason) { return new Block(Arrays.copyOfRange(f0, begin(index), end(index)), f1, number(index), reason); }
 
-    /** Of the first line, by which a block is given to a task: all of its lines are of that task. */
+    /** The key of the first line, by which a block is given to a task; the keys of its other lines belong to the same task. */
     String key() { return key(0); }
 
-    /** The key of a line: the id of a dump that begins with it; "": it does not. */
+    /** The key of a line: f4, or the id of a dump that begins with its format and its id; "": the line begins with something else. */
     String key(int index) {
         if (!f4.isEmpty()) return f4;
         if (keys == null) keys = new String[lines()];
@@ -89,10 +89,10 @@ public final class Block extends Tuple6<byte[], String, Long, String, String, lo
 
     boolean isBlank(int index) { return Bytes.trimmed(f0, begin(index), end(index)) == begin(index); }
 
-    /** The line with this index, without its end of line, behind a dump's head. */
+    /** Returns a dump of this head and, as its JSON, the line with this index without its end of line. */
     Dump behind(Dump head, int index) { return head.with(f0, begin(index), end(index) - 1); }
 
-    /** The dead letter: one line of JSON. Text that is no UTF-8 is there as base64. */
+    /** Returns the dead letter of a refused block: one line of JSON. A text that is not UTF-8 is in it as base64. */
     String deadLetter() {
         ObjectNode letter = JsonNodeFactory.instance.objectNode().put("format", "stall-dead-letter/1").put("source", f1).put("line", f2).put("reason", f3);
         byte[] text = Arrays.copyOf(f0, Bytes.trimmed(f0, 0, f0.length));

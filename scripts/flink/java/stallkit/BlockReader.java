@@ -12,8 +12,9 @@ import org.apache.flink.connector.file.src.reader.BulkFormat;
 import org.apache.flink.connector.file.src.util.*;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.JsonNodeFactory;
 
-/** The lines of a batch, in blocks: plain, gzip or zip, as its first bytes tell. A file that is a report of many lines is one line: an envelope
- *  (stall-input/1). What is damaged ends in a refused block; a line that is too long is one. The same bytes give the same blocks. */
+/** Reads the lines of a batch in blocks. The batch is plain, gzip or zip, as its first bytes tell. A file that is a report of many lines becomes one
+ *  line, an envelope (stall-input/1). Damaged data end the batch with a refused block; a line that is too long is a refused block. The same bytes give
+ *  the same blocks. */
 public final class BlockReader implements BulkFormat.Reader<Block> {
     private static final int MAX_LINE = 64 << 20;
     private static final int BLOCK = 1 << 20; // bytes of a block, unless one line is longer: as much as a pipe may hold
@@ -23,17 +24,17 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
     private final String batch;
     private final InputStream outer;
     private final boolean zipped;
-    private InputStream in; // null: no file is open
+    private InputStream in; // the open file; null: none
     private byte[] buffer = new byte[BLOCK];
     private int at, filled;
     private String source;
-    private long passed;        // lines of the file
-    private long blocks;        // of the batch
+    private long passed;        // number of lines of the file that were read or refused
+    private long blocks;        // number of blocks of the batch that readBatch gave
     private boolean complete;   // the buffer has the file's last bytes
-    private IOException damage; // what ended the file too early
+    private IOException damage; // why the file could not be read to its end; null: no damage was met
     private boolean ended;
 
-    /** in: owned by the reader from now on. source: what blocks say of where they are from. */
+    /** in: belongs to the reader from now on. source: the name of the batch, which its blocks have as their source. */
     public BlockReader(InputStream in, String source) throws IOException {
         InputStream marked = new BufferedInputStream(in, 1 << 16);
         batch = this.source = source;
@@ -44,7 +45,7 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
         outer = first == 'P' && second == 'K' ? new ZipInputStream(marked) : marked;
     }
 
-    /** The next block; null at the end. An IOException is the storage's, not the data's. */
+    /** Returns the next block; null at the end. Throws IOException if the storage fails; damaged data give a refused block. */
     public Block next() throws IOException {
         while (!ended) {
             try {
@@ -53,7 +54,7 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
                 if (damage == null) nextFile();
             } catch (EOFException | ZipException e) {
                 damage = e;
-                complete = true; // what came before it is read first
+                complete = true; // the lines before the damage are read first
                 continue;
             }
             if (damage != null) {
@@ -88,7 +89,7 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
         complete = false;
     }
 
-    /** The next block of the file that is open; null: there is none any more. */
+    /** Returns the next block of the open file; null at its end. */
     private Block read() throws IOException {
         if (passed == 0 && at == 0) {
             if (filled == 0) fill();
@@ -103,7 +104,8 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
         return take(end);
     }
 
-    /** Behind the last line that ends in the next BLOCK bytes, or else behind the first one; `at`: none ends. */
+    /** Returns the place behind the last line that ends in the next BLOCK bytes, or, if none does, behind the first line; `at`: the buffer has no end
+     *  of line. */
     private int cut() {
         for (int i = Math.min(filled, at + BLOCK); i > at; i--)
             if (buffer[i - 1] == '\n') return i;
@@ -120,7 +122,7 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
         return block;
     }
 
-    /** Fills the buffer behind what is left in it, and makes it as large as a long line needs. */
+    /** Moves the unread bytes to the start of the buffer, which grows if a long line needs that, and fills the room behind them. */
     private void fill() throws IOException {
         int left = filled - at;
         buffer = Bytes.room(buffer, at, left, BLOCK, MAX_LINE + 1);
@@ -132,7 +134,7 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
         }
     }
 
-    /** A refused block, for a line or a report, which is passed. */
+    /** Returns a refused block for a line or a report that is too long, and skips that line or report. */
     private Block tooLong(String what) throws IOException {
         Block block = new Block(Arrays.copyOfRange(buffer, at, at + KEPT), source, ++passed, what + " of more than " + (MAX_LINE >> 20) + " MB");
         int end;
@@ -145,7 +147,7 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
         return block;
     }
 
-    /** Are few of the first lines objects? A line that the head does not end is no sign. */
+    /** Is the file a report: are fewer than half of the lines that end in its first HEAD bytes JSON objects? Empty lines do not count. */
     private boolean isReport() {
         int lines = 0, objects = 0;
         for (int from = 0, end; (end = Bytes.find(buffer, from, Math.min(filled, HEAD), '\n')) >= 0; from = end + 1) {
@@ -168,7 +170,7 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
 
     @Override public void close() throws IOException { outer.close(); }
 
-    /** Files of a folder or an object store, each read by one task from its begin; a position is a number of blocks. */
+    /** Reads files of a folder or an object store. One task reads a file from its start; a position in it is a number of blocks. */
     static final class Files implements BulkFormat<Block, FileSourceSplit> {
         @Override public BulkFormat.Reader<Block> createReader(Configuration config, FileSourceSplit split) throws IOException {
             return new BlockReader(split.path().getFileSystem().open(split.path()), split.path().getPath());

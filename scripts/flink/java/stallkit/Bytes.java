@@ -4,14 +4,14 @@ import java.lang.invoke.*;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 
-/** Bytes of lines: search, eight at once, and buffers. */
+/** Searches bytes, eight at once, and makes room in buffers. */
 final class Bytes {
     private static final VarHandle EIGHT = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final long ONES = 0x0101010101010101L;
 
     private Bytes() { }
 
-    /** The place of the first such byte (ASCII) from `from` to before `end`; -1: there is none. */
+    /** Returns the place of the first byte `wanted` (ASCII) from `from` to before `end`; -1: there is none. */
     static int find(byte[] text, int from, int end, char wanted) {
         long all = ONES * wanted;
         int i = from;
@@ -24,13 +24,13 @@ final class Bytes {
         return -1;
     }
 
-    /** Of the eight bytes there: the lowest bit that is set is of the first one that is as those of `all`. */
+    /** Compares the eight bytes at `at` with those of `all`. The lowest set bit of the result is in the first byte that is equal; 0: none is. */
     private static long zeros(byte[] text, int at, long all) {
         long differs = (long) EIGHT.get(text, at) ^ all;
         return differs - ONES & ~differs & ONES << 7;
     }
 
-    /** Behind each line. */
+    /** Returns the place behind each end of line. */
     static int[] ends(byte[] text) {
         int[] ends = new int[64];
         int count = 0;
@@ -39,7 +39,8 @@ final class Bytes {
         return Arrays.copyOf(ends, count);
     }
 
-    /** A buffer that begins with the `left` bytes from `at` on of this one, and has room behind them: `least` bytes, or as large as it needs to be, up to `most`. */
+    /** Returns a buffer that begins with the `left` bytes from `at` on of the given buffer. Its size is `least` bytes, or, if `left` is not less, 2 *
+     *  `left`, but at most `most`. */
     static byte[] room(byte[] buffer, int at, int left, int least, int most) {
         int size = left < least ? least : (int) Math.min(2L * left, most);
         byte[] to = size == buffer.length ? buffer : new byte[size];
@@ -47,7 +48,7 @@ final class Bytes {
         return to;
     }
 
-    /** Where what is no white space ends; `from`: there is nothing else. */
+    /** Returns the place behind the last byte that is no white space; `from`: all bytes are white space. */
     static int trimmed(byte[] text, int from, int to) {
         int end = to;
         while (end > from && " \t\r\n".indexOf(text[end - 1]) >= 0) end--;

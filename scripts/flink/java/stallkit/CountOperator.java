@@ -8,15 +8,15 @@ import org.apache.flink.streaming.api.operators.*;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 import org.apache.flink.util.OutputTag;
 
-/** Dumps that were held into partials, by filters of their own. */
+/** Counts the dumps that were held, by filters of their own, and passes on the partials. */
 public final class CountOperator extends AbstractStreamOperator<Dump> implements OneInputStreamOperator<Dump, Dump>, BoundedOneInput {
-    /** A partial, as stall-partial(5), behind its hour or day. */
+    /** A partial: its hour or day, and its text (stall-partial(5)). */
     static final OutputTag<Tuple2<String, byte[]>> PARTIALS = new OutputTag<>("partials", Types.TUPLE(Types.STRING, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO));
     private static final int TOGETHER = 1 << 20; // bytes of dumps that are counted at once
 
     private final Filters filters;
     private transient FilterChild child;
-    private transient ByteArrayOutputStream lines; // not counted yet
+    private transient ByteArrayOutputStream lines; // dumps that are not counted yet
     private transient int count;
 
     CountOperator(Filters filters) { this.filters = filters; }
@@ -43,7 +43,7 @@ public final class CountOperator extends AbstractStreamOperator<Dump> implements
         lines.reset();
     }
 
-    /** Passes on the partials of all that these filters have counted. */
+    /** Passes on the partials of all dumps that the filters of `child` have counted. */
     static void givePartials(FilterChild child, Output<?> output) throws Exception {
         for (Dump partial : child.partials()) output.collect(PARTIALS, new StreamRecord<>(Tuple2.of(partial.get(Dump.Field.ID), partial.textOfLines())));
     }

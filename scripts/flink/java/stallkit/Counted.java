@@ -5,11 +5,11 @@ import java.nio.file.*;
 import java.util.*;
 import org.apache.flink.util.function.BiConsumerWithException;
 
-/** Lines that the filters have counted and not given yet, in a scratch file without a name. */
+/** Keeps the lines that the filters have counted, but not yet given as partials, in a scratch file without a name. */
 final class Counted implements AutoCloseable {
     private final Path folder;
-    private final List<int[]> blocks = new ArrayList<>(); // bytes and lines of each
-    private RandomAccessFile file; // null: none was needed yet
+    private final List<int[]> blocks = new ArrayList<>(); // numbers of bytes and lines of each block
+    private RandomAccessFile file; // null: no file was needed yet
     private long bytes;
 
     Counted(String folder) { this.folder = Path.of(folder); }
@@ -21,7 +21,7 @@ final class Counted implements AutoCloseable {
         if (file == null) {
             Path path = Files.createTempFile(Files.createDirectories(folder), "stallkit", ".counted");
             file = new RandomAccessFile(path.toFile(), "rw");
-            Files.delete(path); // it goes with the process, however that ends
+            Files.delete(path); // the file goes when the process ends, even if it is killed
         }
         file.seek(bytes);
         file.write(text, 0, length);
@@ -29,7 +29,7 @@ final class Counted implements AutoCloseable {
         blocks.add(new int[] {length, lines});
     }
 
-    /** reader: takes the lines of a block, and how many they are. */
+    /** Calls `reader` with the text and the number of lines of each block. */
     void forEach(BiConsumerWithException<byte[], Integer, IOException> reader) throws IOException {
         if (bytes > 0) file.seek(0);
         for (int[] block : blocks) {

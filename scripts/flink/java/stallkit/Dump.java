@@ -8,14 +8,15 @@ import org.apache.flink.api.common.typeinfo.*;
 import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.api.java.typeutils.TupleTypeInfo;
 
-/** A dump, or a record of a session, as the filters answered it, or a partial: the head that stallclassify --heads puts before it, and where its JSON begins. */
+/** A dump, a session record, a refusal or a partial, as the filters answered it. f0: the head that stallclassify --heads writes, then the JSON or the
+ *  partial's text. f1: where the head ends. */
 @SuppressWarnings("unchecked") // of the copy() that all tuples have
 public final class Dump extends Tuple2<byte[], Integer> {
     static final TypeInformation<Dump> TYPE = new TupleTypeInfo<>(Dump.class, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO, Types.INT);
     static final String NO_HOUR = "unknown";
     static final int LENGTH = Field.values().length - 1;
 
-    /** What a head has, in its order, each with a tab behind it; IMAGE is the first one of the app whose symbols are missing, and its id. */
+    /** The fields of a head, in their order; a tab follows each. IMAGE is the name and the id of the app's first image whose symbols are missing. */
     enum Field { KIND, ID, HOUR, VERSION, OS, IMAGE, BUCKET, CAUSE, TITLE, STALLED_MS, SPAN_MS, LENGTH }
 
     public Dump() { }
@@ -37,36 +38,36 @@ public final class Dump extends Tuple2<byte[], Integer> {
         return from;
     }
 
-    /** In UTC, as 2026-11-21T10. */
+    /** Returns the hour in UTC, such as 2026-11-21T10; NO_HOUR: the head has none. */
     String hour() { return has(Field.HOUR) ? get(Field.HOUR) : NO_HOUR; }
 
-    /** By what dumps are spread over the tasks: the id, or anything of those that have none. */
+    /** Returns the key by which dumps are spread over the tasks: the id, behind the kind if it is no dump; of a dump without an id "#" and a hash. */
     String key() {
         if (!has(Field.ID)) return "#" + Arrays.hashCode(f0);
         return f0[0] == 'd' ? get(Field.ID) : get(Field.KIND) + " " + get(Field.ID);
     }
 
-    /** Writes its JSON as a line. */
+    /** Writes the JSON as a line. */
     void writeTo(OutputStream out) throws IOException {
         out.write(f0, f1, f0.length - f1);
         out.write('\n');
     }
 
-    /** Its head, before this text in place of its own. */
+    /** Returns a dump of the same head and the bytes `from` to `to` of `text` in place of the JSON. */
     Dump with(byte[] text, int from, int to) {
         Dump dump = new Dump(Arrays.copyOf(f0, f1 + to - from), f1);
         System.arraycopy(text, from, dump.f0, f1, to - from);
         return dump;
     }
 
-    /** Its JSON as a line. */
+    /** Returns the JSON as a line. */
     byte[] line() {
         byte[] line = Arrays.copyOfRange(f0, f1, f0.length + 1);
         line[line.length - 1] = '\n';
         return line;
     }
 
-    /** A partial's lines, which have tabs behind them in an answer. */
+    /** Returns the text of a partial, in which each line ends with a line feed; in an answer it ends with a tab. */
     byte[] textOfLines() {
         byte[] text = text();
         for (int i = 0; i < text.length; i++) if (text[i] == '\t') text[i] = '\n';

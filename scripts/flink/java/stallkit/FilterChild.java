@@ -7,12 +7,12 @@ import java.util.concurrent.*;
 import org.apache.flink.metrics.*;
 import org.apache.flink.util.concurrent.ExecutorThreadFactory;
 
-/** Filters in long-lived processes, joined by pipes: each line in is answered by one line out, in order. Used by one thread; a thread of its
- *  own writes, and one kills the processes when an answer takes too long. */
+/** Runs filters in long-lived processes, which pipes join. They answer each line with one line, in order. One thread uses the object; a second
+ *  thread, of the object itself, writes to the filters, and a third one kills the processes when an answer takes too long. */
 final class FilterChild implements AutoCloseable {
     private static final int BUFFER = 1 << 16;
-    private static final long MOST_COUNTED = 512 << 20; // bytes of lines that are sent again when the processes die
-    private static final byte[] ASK = {'[', ']', '\n'}; // a line without a dump asks for the partials
+    private static final long MOST_COUNTED = 512 << 20; // bytes of counted lines, which are sent again when the processes die, past which hasCountedMuch is true
+    private static final byte[] ASK = {'[', ']', '\n'}; // asks for the partials, as does any line without a dump
 
     private final List<List<String>> commands;
     private final long timeoutMillis;
@@ -20,19 +20,20 @@ final class FilterChild implements AutoCloseable {
     private final ExecutorService writer = Executors.newSingleThreadExecutor(new ExecutorThreadFactory("stall-filter"));
     private final ScheduledExecutorService watchdog = Executors.newSingleThreadScheduledExecutor(new ExecutorThreadFactory("stall-watch"));
     private volatile List<Process> processes = List.of();
-    private volatile long waitsSince; // in ns; 0: nothing is awaited
+    private volatile long waitsSince; // time in ns since which an answer is awaited; 0: none is
     private volatile boolean closed, killedForSilence;
     private byte[] text;   // the lines that were sent last
-    private int count;     // of them
-    private int answered;  // how many of them
-    private boolean alone; // lines are sent again, one by one
-    private final Counted counted; // null: the processes count nothing
+    private int count;     // number of the lines in `text`
+    private int answered;  // number of the lines in `text` whose answers were read or given up
+    private boolean alone; // the other lines of `text` are sent again, one by one
+    private final Counted counted; // lines that the processes have counted; null: they count nothing
     private String reason = ""; // why the last line without an answer had none
     private InputStream out;
     private byte[] buffer = new byte[BUFFER];
     private int at, filled;
 
-    /** commands: the first reads the lines, the last one answers. timeoutMillis: the longest time without an answer. counted: of processes that give partials, too; null of others. */
+    /** commands: the first one reads the lines, the last one answers. counted: for processes that give partials, too; null for others. timeoutMillis:
+     *  longest time to wait for an answer. */
     FilterChild(List<List<String>> commands, Counted counted, long timeoutMillis, MetricGroup metrics) {
         this.commands = commands;
         this.counted = counted;
@@ -64,7 +65,7 @@ final class FilterChild implements AutoCloseable {
         if (closed) kill();
     }
 
-    /** After an answer that did not come. What the processes had counted is sent to the new ones. */
+    /** Replaces the processes after an answer that did not come, and sends the lines that they had counted to the new ones. */
     private void restart() throws IOException, InterruptedException {
         reason = killedForSilence ? "no answer in " + timeoutMillis / 1000 + " s, twice" : "the filters died of it, twice";
         if (killedForSilence) silent.inc();
@@ -87,7 +88,7 @@ final class FilterChild implements AutoCloseable {
     /** Should the partials be given before more is counted? */
     boolean hasCountedMuch() { return counted != null && counted.bytes() > MOST_COUNTED; }
 
-    /** The partials of all lines answered since the last ones, when all that were sent have an answer. */
+    /** Returns the partials of the lines that were answered since the last call. All lines that were sent must have been answered. */
     List<Dump> partials() throws IOException, InterruptedException {
         if (counted == null || counted.bytes() == 0) return List.of();
         List<Dump> partials = ask(ASK);
@@ -97,7 +98,7 @@ final class FilterChild implements AutoCloseable {
         return partials;
     }
 
-    /** Sends whole lines when all that were sent before have an answer; does not wait until they are read. */
+    /** Sends whole lines, and does not wait until the filters read them. All lines that were sent before must have been answered. */
     void send(byte[] lines, int count) throws IOException {
         text = lines;
         this.count = count;
@@ -114,12 +115,12 @@ final class FilterChild implements AutoCloseable {
                 in.write(lines);
                 in.flush();
             } catch (IOException e) {
-                // The processes have ended, which read() sees.
+                // The processes have ended; read() finds that out.
             }
         });
     }
 
-    /** Adds the dumps of the answer to the next line to `dumps`; returns why it, or a part of it, gave none ("": nothing was refused). */
+    /** Adds the dumps of the answer to the next line to `dumps`. Returns why the line, or a part of it, was refused; "": nothing was. */
     String answer(List<Dump> dumps) throws IOException, InterruptedException {
         List<Dump> answer = answer();
         if (answer == null) return reason;
@@ -130,8 +131,8 @@ final class FilterChild implements AutoCloseable {
         return refused.toString();
     }
 
-    /** The answer to the next line; null: there was none twice, see `reason`. If filters die or are silent, the lines that have no answer are sent
-     *  again, one by one. */
+    /** Returns the answer to the next line; null: it did not come twice, and `reason` says why. If filters die or are silent, the lines without an
+     *  answer are sent again, one by one. */
     private List<Dump> answer() throws IOException, InterruptedException {
         List<Dump> answer = alone ? null : read();
         int index = answered++;
@@ -152,7 +153,7 @@ final class FilterChild implements AutoCloseable {
         return answer;
     }
 
-    /** The answer to this line, which is sent up to two times; null: there was none. */
+    /** Sends a line up to two times. Returns the answer; null: none came. */
     private List<Dump> ask(byte[] line) throws IOException, InterruptedException {
         List<Dump> answer = null;
         for (int attempt = 0; attempt < 2 && answer == null; attempt++) {
@@ -163,11 +164,11 @@ final class FilterChild implements AutoCloseable {
         return answer;
     }
 
-    /** What the processes answer next, a line of heads and of dumps, whose lengths the heads have; null: they have ended without it. */
+    /** Reads the next answer: a line of heads, each followed by as many bytes as it says. null: the processes ended before the answer did. */
     private List<Dump> read() throws IOException {
         List<Dump> dumps = new ArrayList<>(1);
         while (has(1) && buffer[at] != '\n') {
-            int text = 0, length = 0; // where JSON and its length begin, behind `at`
+            int text = 0, length = 0; // where the JSON and its length begin, counted from `at`
             for (int field = 0; field <= Dump.LENGTH; field++) {
                 length = text;
                 text = tab(text) + 1;
@@ -183,14 +184,14 @@ final class FilterChild implements AutoCloseable {
         return dumps;
     }
 
-    /** Are so many bytes there, behind `at`? If they are not, the processes have ended. */
+    /** Waits until the buffer has so many bytes from `at` on. False: the processes ended before. */
     private boolean has(int bytes) {
         while (filled - at < bytes)
             if (!fill()) return false;
         return true;
     }
 
-    /** The next tab, from there on, behind `at`; -1: the processes have ended before it. */
+    /** Returns the place of the next tab from `from` on, both counted from `at`; -1: the processes ended before the tab. */
     private int tab(int from) {
         int found, searched = from;
         while ((found = Bytes.find(buffer, at + searched, filled, '\t')) < 0) {
@@ -209,14 +210,14 @@ final class FilterChild implements AutoCloseable {
         try {
             filled += Math.max(out.read(buffer, left, buffer.length - left), 0);
         } catch (IOException e) {
-            return false; // closed under the reader by kill
+            return false; // kill() has closed the pipe
         } finally {
             waitsSince = 0;
         }
         return filled > left;
     }
 
-    /** Ends the processes; an answer that is awaited by another thread comes as null. */
+    /** Ends the processes; another thread that awaits an answer gets null. */
     @Override public void close() throws IOException {
         closed = true;
         kill();

@@ -9,8 +9,9 @@ import org.apache.flink.streaming.api.operators.*;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 import org.apache.flink.util.OutputTag;
 
-/** Lines through the filters, in order, the first of each id and all that have none. A block is answered before the next one is taken, and what
- *  the filters have counted is given before a barrier passes: the state of a checkpoint is the ids, which are forgotten after some days. */
+/** Sends lines through the filters, in order: the first line of each id, and all lines without an id. A block is answered before the next one is
+ *  taken, and the partials of what the filters have counted are passed on before a barrier is. So the state of a checkpoint is the ids alone, which are
+ *  forgotten after some days. */
 public final class FilterOperator extends AbstractStreamOperator<Dump> implements OneInputStreamOperator<Block, Dump>, BoundedOneInput {
     static final OutputTag<Block> DEAD = new OutputTag<>("dead letters", Block.TYPE);
 
@@ -43,7 +44,8 @@ public final class FilterOperator extends AbstractStreamOperator<Dump> implement
         if (child.hasCountedMuch()) CountOperator.givePartials(child, output);
     }
 
-    /** Passes the lines whose ids have not been seen; returns those that have the id of another one of them: it may be refused. */
+    /** Sends the lines whose ids have not been seen. Returns the lines that have the id of an earlier line of the block, which may yet be refused;
+     *  null: there are none. */
     private Block pass(Block block) throws Exception {
         Set<String> ids = new HashSet<>();
         BitSet firsts = new BitSet(), again = new BitSet();
@@ -76,7 +78,7 @@ public final class FilterOperator extends AbstractStreamOperator<Dump> implement
         }
     }
 
-    /** The line with this index is the dump as it came. */
+    /** Passes on a dump. The line of the block with this index is the dump as it came. */
     private void collect(Dump dump, Block block, int index) {
         boolean nameless = dump.has(Dump.Field.IMAGE);
         dumps.inc();

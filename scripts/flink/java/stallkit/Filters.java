@@ -11,11 +11,11 @@ import org.apache.flink.util.ParameterTool;
 /** The command lines of the filters. */
 final class Filters implements Serializable {
     private final ArrayList<List<String>> pipeline = new ArrayList<>(), counting = new ArrayList<>(), countingAll = new ArrayList<>();
-    final boolean counts;      // the dumps, into partials
+    final boolean counts;      // the filters count dumps into partials
     final boolean annotated;   // dumps are wanted with names, so answers have them
-    final boolean zstd;        // these are packed with zstd
+    final boolean zstd;        // dumps with names are packed with zstd
     final boolean heads;       // the head of each dump is wanted
-    final boolean holds;       // dumps without symbols are held, and not counted before
+    final boolean holds;       // dumps without symbols are held, and counted when they are released
     private final long timeoutMillis;
 
     /** --bin: folder of the commands; --symbols: stores and files, between commas; --rules: a file; --timeout: seconds. */
@@ -35,7 +35,7 @@ final class Filters implements Serializable {
             List<String> sym = joined(Stream.of(List.of(bin + "stallsym", "-q", "-j", "1", "--answer-each"), symbols, List.of("-")));
             pipeline.add(sym);
             counting.add(sym);
-        } else classify.addAll(symbols); // where nobody wants dumps with names, none are written: stallclassify finds them for itself
+        } else classify.addAll(symbols); // dumps with names are not wanted, so stallclassify itself looks the names up, and none are written
         classify.addAll(List.of("--answer-each", "--heads"));
         pipeline.add(joined(Stream.of(classify, List.of("--annotate", "-"))));
         List<String> partial = List.of("--partial", "--periods", partials.equals("day") ? "day" : "hour");
@@ -49,16 +49,16 @@ final class Filters implements Serializable {
 
     private static List<String> joined(Stream<List<String>> parts) { return parts.flatMap(List::stream).toList(); }
 
-    /** A path as the task managers, which run elsewhere, find it: relative ones are of the folder where the job is submitted. */
+    /** Returns the absolute path, which task managers in other folders find, too. Relative paths begin at the folder where the job is submitted. */
     static String absolute(String path) { return path.contains("://") ? path : Path.of(path).toAbsolutePath().normalize().toString(); }
 
-    /** Those that answer lines with dumps. */
+    /** Makes filters that answer lines with dumps. */
     FilterChild start(MetricGroup metrics) { return new FilterChild(pipeline, null, timeoutMillis, metrics); }
 
-    /** Those that answer lines as the outputs need it, and count their dumps; for this task, with which they end. */
+    /** Makes filters that answer lines as the outputs need them, and count their dumps. The filters end when the task is cancelled. */
     FilterChild startCounting(MetricGroup metrics, StreamTask<?, ?> task) throws IOException { return start(counting, metrics, task); }
 
-    /** Those that answer heads, and count all dumps, without symbols or with them. */
+    /** Makes filters that answer with heads, and count all dumps, without symbols or with them. They end when the task is cancelled. */
     FilterChild startCountingAll(MetricGroup metrics, StreamTask<?, ?> task) throws IOException { return start(countingAll, metrics, task); }
 
     private FilterChild start(ArrayList<List<String>> commands, MetricGroup metrics, StreamTask<?, ?> task) throws IOException {

@@ -15,16 +15,16 @@ import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
 import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
 import org.apache.flink.util.Collector;
 
-/** Holds dumps whose app image has no symbols yet, in queues: each is passed on once, with symbols when they come, or as it is when it has waited
- *  long enough or the input ends. */
+/** Holds dumps whose app image has no symbols yet, in queues. Each dump is passed on once: with symbols when these come, or without when it has
+ *  waited long enough or the input ends. */
 final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements CheckpointedFunction {
-    private static final int QUEUES = 64;   // of an image, over all tasks
+    private static final int QUEUES = 64;   // number of queues of an image, over all tasks
     private static final int TOGETHER = 64; // dumps that are asked for at once
 
     private final Filters filters;
     private final long holdMillis, retryMillis;
-    private transient MapState<Long, Tuple2<Long, Dump>> held; // by number: until when, and the dump
-    private transient ValueState<Tuple2<Long, Long>> queue;    // number of the first one, and behind the last one
+    private transient MapState<Long, Tuple2<Long, Dump>> held; // by the number of a dump: the time until which it waits, and the dump
+    private transient ValueState<Tuple2<Long, Long>> queue;    // numbers of the first dump and of the place behind the last one
     private transient ListState<Long> savedPending;
     private transient long pending;
     private transient FilterChild child;
@@ -36,7 +36,7 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
         this.retryMillis = retryMillis;
     }
 
-    /** The queue of a dump. */
+    /** Returns the key of the queue of a dump. */
     static String key(Dump dump) { return dump.get(IMAGE) + "/" + Math.floorMod(dump.key().hashCode(), QUEUES); }
 
     @Override public void initializeState(FunctionInitializationContext context) throws Exception {
@@ -73,7 +73,7 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
         if (numbers == null) return;
         long now = context.timeDomain() == TimeDomain.EVENT_TIME ? Long.MAX_VALUE : context.timerService().currentProcessingTime();
         boolean waits = false;
-        for (int together = 1; !waits && numbers.f0 < numbers.f1; together = TOGETHER) // the first one tells of all whether the symbols have come
+        for (int together = 1; !waits && numbers.f0 < numbers.f1; together = TOGETHER) // the first dump alone shows whether the symbols have come, for all
             for (Answer answer : ask(numbers.f0, Math.min(numbers.f1, numbers.f0 + together))) {
                 Tuple2<Long, Dump> one = held.get(numbers.f0);
                 waits = answer.dump != null && one.f0 > now && answer.dump.get(IMAGE).equals(one.f1.get(IMAGE));
@@ -93,7 +93,7 @@ final class Hold extends KeyedProcessFunction<String, Dump, Dump> implements Che
         }
     }
 
-    /** A dump as the filters answer it now; null: why there is none. */
+    /** A dump as the filters answer it now; null: there is none, and `reason` says why. */
     private record Answer(Dump dump, String reason) { }
 
     private List<Answer> ask(long from, long to) throws Exception {

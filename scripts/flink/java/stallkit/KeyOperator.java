@@ -6,8 +6,8 @@ import org.apache.flink.runtime.state.KeyGroupRangeAssignment;
 import org.apache.flink.streaming.api.operators.*;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 
-/** Gives each line its key, and divides blocks by the tasks that have the keys. Most lines are dumps that begin with their id; of what other
- *  lines hold the filters make such dumps. */
+/** Divides blocks by the tasks to which the keys of their lines belong. Most lines are dumps that begin with their id, which is the key; other lines
+ *  go through filters, which answer with dumps and their ids. */
 public final class KeyOperator extends AbstractStreamOperator<Block> implements OneInputStreamOperator<Block, Block> {
     private final Filters filters;
     private transient FilterChild child;
@@ -32,7 +32,7 @@ public final class KeyOperator extends AbstractStreamOperator<Block> implements 
             bury(block);
             return;
         }
-        BitSet[] parts = new BitSet[tasks + 1]; // by task, and behind these the lines without a key
+        BitSet[] parts = new BitSet[tasks + 1]; // the lines of each task; the last part has the lines without a key
         Arrays.setAll(parts, i -> new BitSet());
         for (int i = 0; i < block.lines(); i++) {
             String key = block.key(i);

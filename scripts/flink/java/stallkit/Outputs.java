@@ -13,7 +13,7 @@ import org.apache.flink.streaming.api.functions.sink.filesystem.bucketassigners.
 import org.apache.flink.streaming.api.functions.sink.filesystem.rollingpolicies.OnCheckpointRollingPolicy;
 import org.apache.flink.util.function.SerializableFunction;
 
-/** Files that appear under their names when a checkpoint is complete, in folders named by what they hold. */
+/** Makes sinks for files that appear under their names when a checkpoint is complete. */
 final class Outputs {
     private static final Pattern OTHER = Pattern.compile("[^A-Za-z0-9._+-]");
 
@@ -23,7 +23,7 @@ final class Outputs {
         void write(T element, OutputStream out) throws IOException;
     }
 
-    /** Packed lines, below a folder that `folder` names. */
+    /** Makes a sink for files of packed lines, in the folder of `path` that `folder` names for an element. */
     static <T> FileSink<T> packedLines(String path, boolean zstd, Writer<T> writer, SerializableFunction<T, String> folder) {
         return FileSink.<T>forBulkFormat(new Path(path), file -> new PackedLines<>(zstd ? zstd(file) : gzip(file), writer))
             .withBucketAssigner(new Folders<>(folder)).withOutputFileConfig(new OutputFileConfig("part", zstd ? ".jsonl.zst" : ".jsonl.gz")).build();
@@ -36,7 +36,7 @@ final class Outputs {
     }
 
     private static OutputStream zstd(OutputStream file) throws IOException {
-        try { // compiled only where zstd-jni is
+        try { // ZstdFrames is compiled only where zstd-jni is installed
             return (OutputStream) Class.forName("stallkit.connectors.ZstdFrames").getConstructor(OutputStream.class).newInstance(file);
         } catch (ReflectiveOperationException e) {
             throw new IOException("zstd needs what scripts/flink/get-flink --all fetches", e);
@@ -48,14 +48,14 @@ final class Outputs {
             .withRollingPolicy(OnCheckpointRollingPolicy.build()).withOutputFileConfig(new OutputFileConfig("part", ".jsonl")).build();
     }
 
-    /** Text of a dump as the name of a folder. */
+    /** Returns a text of a dump as a safe name of a folder. */
     static String name(String text) {
         String name = OTHER.matcher(text).replaceAll("_");
         return name.isEmpty() || name.startsWith(".") ? "unknown" : name.substring(0, Math.min(name.length(), 64));
     }
 
     private static final class PackedLines<T> implements BulkWriter<T> {
-        private static final int TOGETHER = 1 << 17; // bytes of lines that are packed at once: tables stay in the processor's cache
+        private static final int TOGETHER = 1 << 17; // bytes of lines that are packed at once, so that the packer's tables stay in the processor's cache
 
         private final Writer<T> writer;
         private final OutputStream packed, lines;
@@ -72,11 +72,11 @@ final class Outputs {
 
         @Override public void finish() throws IOException {
             flush();
-            if (packed instanceof GZIPOutputStream gzip) gzip.finish(); // the file stays open
+            if (packed instanceof GZIPOutputStream gzip) gzip.finish(); // finish() leaves the file open, close() would not
         }
     }
 
-    /** Versions and days are the phones' own words: those above some number go into one folder. */
+    /** Names the folder of an element. Phones choose the texts of versions and days, so all names after the first MOST become one, "other". */
     private static final class Folders<T> implements BucketAssigner<T, String> {
         private static final int MOST = 500;
         private final SerializableFunction<T, String> folder;

@@ -5,12 +5,12 @@ import java.sql.*;
 import java.util.*;
 import org.apache.flink.api.connector.sink2.*;
 
-/** Rows into a table of PostgreSQL. Each is an absolute total, so that writing one twice changes nothing; rows are written before a
- *  checkpoint is complete, and what fails is written again from there. url: of JDBC; the password, if there is one, comes from PostgreSQL's own
- *  pass file or the URL. */
+/** Writes rows into a table of PostgreSQL. Each row is an absolute total, so that writing it twice changes nothing. Rows are written before a checkpoint
+ *  is complete; after a failure the job writes those since the last checkpoint again. url: a JDBC URL; the password, if there is one, is in it or in
+ *  PostgreSQL's password file. */
 record PostgresSink(String url, String table) implements Sink<Row> {
     private static final int MOST_HELD = 5000;
-    // Writers that begin together may collide in the catalog, so they lock.
+    // Writers that create the table at the same time may collide in PostgreSQL's catalog, so they take a lock.
     private static final String CREATE = """
         SELECT pg_advisory_xact_lock(7361746);
         CREATE TABLE IF NOT EXISTS %s (
@@ -36,7 +36,7 @@ record PostgresSink(String url, String table) implements Sink<Row> {
         }
     }
 
-    /** rows: those that are not written yet, by their keys. */
+    /** rows: the rows that are not written yet, by their keys. */
     private record Writer(Connection connection, String statement, Map<String, Row> rows) implements SinkWriter<Row> {
         @Override public void write(Row row, Context context) throws IOException {
             rows.put(row.key(), row);

@@ -5,15 +5,15 @@ import org.apache.flink.api.common.state.ValueState;
 import org.apache.flink.runtime.state.KeyGroupRangeAssignment;
 import org.apache.flink.streaming.api.operators.KeyContext;
 
-/** The ids of dumps that were answered. New ones are kept here until some are together, or a checkpoint begins, and then written in the order of
- *  the store's keys: RocksDB inserts neighbours in a fraction of the time that it takes to insert anywhere. */
+/** The ids of dumps that were answered. New ids are kept here until there are TOGETHER of them, or a checkpoint begins, and are then written in the
+ *  order of the store's keys: RocksDB inserts neighbouring keys in a fraction of the time that it takes for keys in random order. */
 final class SeenIds {
     private static final int TOGETHER = 1 << 16;
 
-    private final ValueState<Boolean> stored; // by id
+    private final ValueState<Boolean> stored; // true for each id that is stored
     private final KeyContext keys;
     private final int keyGroups;
-    private final Set<String> added = new HashSet<>(); // not stored yet
+    private final Set<String> added = new HashSet<>(); // ids that are not stored yet
 
     SeenIds(ValueState<Boolean> stored, KeyContext keys, int keyGroups) {
         this.stored = stored;

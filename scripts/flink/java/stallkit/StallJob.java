@@ -38,12 +38,12 @@ public final class StallJob {
 
     private void build(StreamExecutionEnvironment env) throws Exception {
         SingleOutputStreamOperator<Block> lines = source(env).transform("keys of lines", Block.TYPE, new KeyOperator(filters)).uid("keys");
-        // One task needs no exchange: the lines stay where they are.
+        // With one task the lines stay where they are, without an exchange.
         KeyedStream<Block, String> keyed = env.getParallelism() > 1 ? lines.keyBy(Block::key, Types.STRING)
             : DataStreamUtils.reinterpretAsKeyedStream(lines, Block::key, Types.STRING);
         SingleOutputStreamOperator<Dump> firsts = keyed.transform("filters", Dump.TYPE, new FilterOperator(filters, Duration.ofDays(options.getLong("dedup", 7)))).uid("filters");
         DataStream<Block> dead = lines.getSideOutput(FilterOperator.DEAD).union(firsts.getSideOutput(FilterOperator.DEAD));
-        // Those that are not held stay where they are answered: an exchange would copy each of them three times.
+        // Dumps that are not held stay in the task that answered them, because an exchange would copy each of them three times.
         DataStream<Dump> now = millis("hold", 0) > 0 ? firsts.filter(dump -> !dump.has(IMAGE)).name("with symbols") : firsts, dumps = now;
         annotated(now, "annotated");
         DataStream<Tuple2<String, byte[]>> partials = firsts.getSideOutput(CountOperator.PARTIALS);
@@ -76,7 +76,7 @@ public final class StallJob {
 
     private DataStream<Block> source(StreamExecutionEnvironment env) throws Exception {
         if (options.has("kafka")) {
-            // Compiled only where Kafka's client is.
+            // KafkaInput is compiled only where Kafka's client is installed.
             Class<?> input = Class.forName("stallkit.connectors.KafkaInput");
             @SuppressWarnings("unchecked")
             var lines = (DataStream<Block>) input.getMethod("read", StreamExecutionEnvironment.class, ParameterTool.class).invoke(null, env, options);
@@ -87,10 +87,10 @@ public final class StallJob {
         return env.fromSource(files.build(), WatermarkStrategy.noWatermarks(), "files", Block.TYPE).uid("files");
     }
 
-    /** Those whose app image has no symbols. */
+    /** Returns the dumps whose app image has no symbols. */
     private static DataStream<Dump> nameless(DataStream<Dump> dumps) { return dumps.filter(dump -> dump.has(IMAGE)).name("without symbols"); }
 
-    /** Totals into the table stall_NAME. */
+    /** Writes the totals of the rows into the table stall_NAME. */
     private void rows(DataStream<Row> rows, String name) {
         rows.keyBy(Row::key, Types.STRING).process(new Row.Totals(millis("rows-every", 10))).returns(Row.TYPE).uid(name).name("totals: " + name)
             .sinkTo(new PostgresSink(options.get("rows"), "stall_" + name)).uid("postgres-" + name).name("PostgreSQL: " + name);

@@ -12,11 +12,12 @@ import org.apache.flink.util.*;
 import org.apache.kafka.clients.consumer.*;
 import stallkit.*;
 
-/** Messages of a topic: each is a batch, as a file is. Positions are Flink's checkpoints', not the broker's. */
+/** Reads the messages of a topic; each is a batch, as a file is. A job that continues from a checkpoint reads on from the positions in it; another
+ *  job begins at the group's offsets at the broker, or at the start. */
 public final class KafkaInput {
     private KafkaInput() { }
 
-    /** --kafka: brokers; --topic; --follow: does not end at what was there at the start. */
+    /** --kafka: brokers; --topic; --group; --follow: read on after the last message that was there at the start. */
     public static DataStream<Block> read(StreamExecutionEnvironment env, ParameterTool options) {
         var source = KafkaSource.<Block>builder()
             .setBootstrapServers(options.get("kafka")).setTopics(options.get("topic", "stalls")).setGroupId(options.get("group", "stallkit"))

@@ -3,7 +3,8 @@ package stallkit.connectors;
 import com.github.luben.zstd.Zstd;
 import java.io.*;
 
-/** Each piece that is written becomes a frame of zstd; frames behind each other are one file. An open file has a buffer of a frame, and no tables. */
+/** Packs each piece that is written as a frame of zstd; a file may have many frames. An open file needs a buffer for one frame, and no tables of the
+ *  packer. */
 public final class ZstdFrames extends OutputStream {
     private static final int LEVEL = 1;
     private final OutputStream out;

@@ -44,8 +44,8 @@ static void remove_folder(void) {
     nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Returns the folder in which the temporary one is made: TMPDIR, or else Linux's folder in memory,
- * because a disk takes most of the time of runs that write small files. */
+/* Returns the folder in which the temporary folder is made: TMPDIR, or else Linux's folder in
+ * memory, because a disk takes most of the time of runs that write small files. */
 static const char *parent_folder(void) {
     const char *named = getenv("TMPDIR");
     if (named) {

@@ -250,7 +250,7 @@ static void put_block_unit(struct dwarf_build *b, unsigned code, uint64_t length
     end_unit(b);
 }
 
-/* Such abbreviations would become a list in libdwarf's table, so the unit is refused. */
+/* Abbreviations out of order would become a list in libdwarf's table, so the unit is refused. */
 static void abbreviations_out_of_order_are_kept_from_it(void **state) {
     static struct dwarf_build b;
     (void)state;
@@ -274,8 +274,8 @@ static void small_numbers_may_come_in_any_order(void **state) {
     debug_close(o.d);
 }
 
-/* Refuses values past the unit, and values whose length leads round the end of the address space to
- * before the unit. */
+/* Checks that values past the unit are refused, and values whose length leads round the end of the
+ * address space to before the unit. */
 static void values_elsewhere_are_refused(void **state) {
     static struct dwarf_build b;
     static const uint64_t lengths[] = {0x7fff, UINT64_MAX - 8, UINT64_MAX - 16};

@@ -46,7 +46,7 @@ static int64_t apart_count(struct fixture_history *f) {
                         " INTERSECT SELECT part FROM rolled_part WHERE rolled = b.id)");
 }
 
-/* Is what the fact says of the table of dumps what the table has? */
+/* Does the fact "dumps" say the number and the size of the dumps that the table has? */
 static bool dumps_are_noted(struct fixture_history *f) {
     return number_of(f, "SELECT value = (SELECT count(*) || ' ' || sum(length(text)) FROM dump)"
                         " FROM fact WHERE name = 'dumps'") == 1;

@@ -1,4 +1,5 @@
-/* Any bytes as a packed text: refused, or a text that is packed and unpacked again the same. */
+/* Reads any bytes as a packed text: they are refused, or give a text that stays the same when it is
+ * packed and unpacked again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include "history/fixture_history_test.h"
 
-enum { CELLS = 36 /* number of days and versions of the dumps that are offered */ };
+enum { CELLS = 36 /* number of pairs of a day and a version among the dumps that are offered */ };
 
 /* Adds `count` dumps of one cell, from number *n on. */
 static void add_to_cell(struct fixture_history *f, unsigned *n, unsigned count) {
@@ -26,13 +26,13 @@ static void parts_of_a_size_are_merged_and_others_left(void **state) {
         add_to_cell(f, &n, 1 + i);
     }
     assert_int_equal(number_of(f, "SELECT count(*) FROM part"), 4);
-    add_to_cell(f, &n, 30); /* of the size of the first alone */
+    add_to_cell(f, &n, 30); /* only the first part is of the same class of sizes, 16 to 63 dumps */
     assert_int_equal(number_of(f, "SELECT count(*) FROM part"), 5);
-    add_to_cell(f, &n, 3); /* gives a part of 9 dumps */
+    add_to_cell(f, &n, 3); /* merged with the three small parts into one of 9 dumps */
     assert_int_equal(number_of(f, "SELECT count(*) FROM part"), 3);
     assert_int_equal(number_of(f, "SELECT min(dumps) FROM part"), 9);
     add_to_cell(f, &n, 40);
-    add_to_cell(f, &n, 16); /* the fourth of 16 to 63 */
+    add_to_cell(f, &n, 16); /* the fourth part of 16 to 63 dumps, so that these are merged */
     assert_int_equal(number_of(f, "SELECT count(*) FROM part"), 2);
     assert_int_equal(number_of(f, "SELECT max(dumps) FROM part"), 106);
     for (unsigned i = 0; i < 300; i++) {

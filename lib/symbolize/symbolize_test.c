@@ -363,7 +363,7 @@ static void a_learned_name_of_an_earlier_run_stays_until_something_speaks_agains
     strbuf_release(&first);
 }
 
-/* Stacks that buckets keep may have it so. */
+/* Stacks that buckets keep may have the report's name in a location, without the dump's names. */
 static void
 a_report_s_name_stays_without_the_dump_s_names_until_a_file_has_a_better_one(void **state) {
     static const char more[] = ",\"locations\":[0]}],\"strings\":[\"add\"],\"locations\":[{"

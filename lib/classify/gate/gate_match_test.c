@@ -185,9 +185,9 @@ static void check_calls(const char *const one[2], const char *const other[2], bo
     }
 }
 
-/* Found with a fleet whose other build had inlined a function of which nothing told:
- * RecentDb::touch in MainWindow::documentOpened, which a lambda calls, so that no other function is
- * left. */
+/* A fleet showed this case: another build had inlined RecentDb::touch into
+ * MainWindow::documentOpened, and nothing in its dumps said so. A lambda calls documentOpened, so
+ * that the key has no other function. */
 static void the_only_caller_is_known_by_what_it_calls(void **state) {
     (void)state;
     check_calls((const char *[]){"SQLite touch opened", "sqlite3_step"},
@@ -197,9 +197,11 @@ static void the_only_caller_is_known_by_what_it_calls(void **state) {
     check_calls((const char *[]){"SQLite touch opened", "step"},
                 (const char *[]){"Metal opened", "step"}, false);
     check_calls((const char *[]){"SQLite touch opened", "sqlite3_step"},
-                (const char *[]){"SQLite touch", "sqlite3_step"}, false); /* the caller is gone */
+                (const char *[]){"SQLite touch", "sqlite3_step"},
+                false); /* the caller is missing */
     check_calls((const char *[]){"SQLite sort touch opened", "sqlite3_step"},
-                (const char *[]){"SQLite opened", "sqlite3_step"}, false); /* two functions are */
+                (const char *[]){"SQLite opened", "sqlite3_step"},
+                false); /* two functions are missing */
 }
 
 static void a_new_stall_of_a_known_caller_is_new(void **state) {
@@ -214,7 +216,8 @@ static void a_new_stall_of_a_known_caller_is_new(void **state) {
     assert_int_equal(p.match.other[RATES_NOW][0][fresh->parent], NO_INDEX);
     assert_int_equal(p.match.other[RATES_NOW][1][fresh->index], NO_INDEX);
     end(&p);
-    p = start(); /* another function of the same caller, which calls the same, beside the old one */
+    p = start(); /* a second function between the caller and what it calls; the stack without it is
+                    still there */
     (void)put(&p, RATES_BASE, "UIKit k l m n");
     base = put_call(&p, RATES_BASE, "SQLite opened", "sqlite3_step");
     same = put_call(&p, RATES_NOW, "SQLite opened", "sqlite3_step");
@@ -591,7 +594,7 @@ static void out_of_memory_is_an_error(void **state) {
     end(&p);
 }
 
-/* One forged dump among 61 could tell any bucket's id. */
+/* One forged dump among 61 could claim the id of any bucket. */
 static void an_alias_of_few_dumps_pairs_nothing(void **state) {
     (void)state;
     static const struct {

@@ -58,12 +58,12 @@ static struct triage *run_of_two_causes(void) {
     return fleet_draw(&d, &f);
 }
 
-/* Compares a run with the same one of which dumps are set apart, too. */
+/* Compares a run with the same run in which other numbers of further dumps are set apart. */
 static void a_rise_among_what_was_set_apart_is_no_pass(void **state) {
     (void)state;
     static const struct {
         enum triage_apart why;
-        double base, now; /* dumps set apart for each ranked one */
+        double base, now; /* number of dumps set apart for each ranked dump */
         bool hides;
     } cases[] = {{APART_BACKGROUND, 0, 0, false}, {APART_BACKGROUND, 0, 4, true},
                  {APART_PREWARMED, 0, 4, true},   {APART_IDLE, 0.5, 4, true},

@@ -253,7 +253,7 @@ static void what_is_private_to_a_framework_is_in_no_key(void **state) {
     expect_key(*state, &deep, 2,
                "GTK!gtk_css_value_new <- GTK!gtk_css_node_validate_internal <- "
                "GTK!gtk_container_idle_sizer <- GTK!gdk_frame_clock_paint_idle");
-    /* A dump that does not say which images are the app's has its functions innermost. */
+    /* If a dump does not say which images are the app's, its key has the innermost functions. */
     struct fixture unsaid = {0};
     STACK(&unsaid, 1, "Shop +[DB shared]", "Shop -[Cart load]", "Shop -[Cart open]", LOOP);
     expect_key(*state, &unsaid, 1, "Shop!+[DB shared] <- Shop!-[Cart load]");
@@ -349,7 +349,8 @@ static void a_loop_that_a_nameless_loop_may_have_called_is_not_idle(void **state
           "* shop main");
     closure.d.device.os = "Linux";
     assert_int_equal(apps_status(*state, &closure), KEY_OK);
-    /* What has no name where the thread begins is no loop, nor is what called nobody. */
+    /* Frames without a name at the start of the thread are no nested loop, whether they are the
+     * system's or the app's. */
     STACK(&start, 1, WAITING, "GraphicsServices GSEventRunModal", "UIKitCore ?", "SwiftUI ?",
           "* Shop static Shop.$main()", "* Shop main", "dyld ?");
     assert_int_equal(apps_status(*state, &start), KEY_IDLE);

@@ -228,8 +228,8 @@ static void the_time_of_the_thread_counts_where_it_is_known(void **state) {
            "nothing waits, and the process used 190% of a processor in sort");
     teardown(&b);
     /* The time of the whole process is no evidence against a wait that the innermost frame of the
-     * main thread shows, because another thread may have used it; it is against that of a frame
-     * that may do more than wait. */
+     * main thread shows, because another thread may have used it; it is evidence against a wait of
+     * a frame that may do more than wait. */
     setup(&b);
     main = THREAD(&b, 1, "ui", "!ioctl", "sort", "main");
     const int64_t shares[] = {600, 1000, 1001};

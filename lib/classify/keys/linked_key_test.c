@@ -116,7 +116,8 @@ static void a_java_package_of_another_owner_is_a_library(void **state) {
            "app!de.kraut.Feed.read",
            {"org.jsoup.parser.Tokeniser.read", NULL}, {"org.jsoup.Jsoup.parse", NULL},
            {"de.kraut.Feed.read", NULL});
-    assert_int_equal(l->key.owner_len, strlen("com.acme")); /* names that come later may ask */
+    /* The owner is kept, as frames may get names later. */
+    assert_int_equal(l->key.owner_len, strlen("com.acme"));
 }
 
 #define MOD  "/root/go/pkg/mod/github.com/acme/till@v1.2.0/"
@@ -140,8 +141,7 @@ static void a_program_built_in_a_folder_for_libraries_has_functions_of_its_own(v
            {"rg::main", "/r/.cargo/registry/src/index-6f17/ripgrep-14.1.0/main.rs"});
 }
 
-/* So it is where the device named the frames: one name has a file, as a line may, and one has none.
- */
+/* Names that the device gave have files, as lines have, or no file. */
 static void names_of_the_device_tell_a_program_as_lines_do(void **state) {
     static const char text[] =
         "{\"format\":\"stall-dump/1\",\"id\":\"1\",\"stall\":{\"kind\":\"hang\"},\"names\":{"
@@ -197,7 +197,7 @@ static void a_library_with_a_main_function_is_no_program(void **state) {
     EXPECT(*state, "SDL! <- app!till_main", "SDL! <- app!till_main",
            {"SDL_Delay", "third_party/SDL/src/SDL.c"}, {"till_main", SRC},
            {"SDL_RunApp", "third_party/SDL/src/SDL.c"}, {"main", "third_party/SDL/src/main.c"});
-    /* So does the app's main a library's. */
+    /* The app's main runs a library's main. */
     EXPECT(*state, "glew! <- nfd!NFD::main <- nfd!run", "glew! <- nfd!NFD::main <- nfd!run",
            {"glewInit", GLEW}, {"NFD::main", NFD}, {"run", NFD}, {"main", SRC});
 }

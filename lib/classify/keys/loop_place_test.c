@@ -141,7 +141,7 @@ static bool placed_take(void *ctx, const char *piece, size_t len) {
     return p->texts[p->count++] != NULL;
 }
 
-/* Expects that the stack kept of a dump has the dump's keys, and is as little idle. */
+/* Expects that the stack kept of a dump has the dump's keys, and is no more idle than the dump. */
 static void expect_kept(struct placed *p, const struct dump *d) {
     struct strbuf want = {0}, got = {0}, document = {0};
     struct placed_pieces pieces = {.count = 0};

@@ -252,13 +252,13 @@ static void a_loop_without_names_is_known_by_its_library(void **state) {
     static const char *const stalls[] = {
         /* a function of the app calls it */
         POLL "libglfw.so!? < libglfw.so!? < Shop::wait < main",
-        /* what the library itself does before its loop */
+        /* what the toolkit's library itself does before its loop */
         "libc.so!read < libSDL2.so!? < libSDL2.so!? < main",
         "libc.so!ioctl < libSDL2.so!? < main",
-        /* another library waits in it */
+        /* another library, which the toolkit's library calls, waits */
         POLL "libxcb.so!? < libX11.so!? < libglfw.so!? < main",
         POLL "libfoo.so!? < libfoo.so!? < main",
-        /* a handler that it called */
+        /* a handler, which the toolkit called, waits */
         POLL "libglfw.so!? < Shop::on_key < libglfw.so!? < main",
         SELECT "libtcl.so!Tcl_WaitForEvent < libtcl.so!Tcl_DoOneEvent < libtk.so!? < "
                "libtcl.so!Tcl_EvalObjv < libtcl.so!Tcl_ServiceEvent < libtcl.so!Tcl_DoOneEvent < "

@@ -106,7 +106,7 @@ static void a_thread_that_waits_keeps_the_key_of_most_samples(void **state) {
     assert_shared(&f, 100, "hash <- run <- tap", 400);
 }
 
-/* It was ready to run, and others had the processor. */
+/* The thread was ready to run, but other threads had the processor. */
 static void helpers_of_a_starved_function_are_one_bucket(void **state) {
     (void)state;
     struct fixture f = {.d.id = "x"};

@@ -231,8 +231,9 @@ static void what_must_stay_stays(void **state) {
     }
 }
 
-/* A partial may say that a level-2 bucket has samples which its level-1 bucket lacks: here that of
- * the caller is a part of the helper's, which would be joined to itself. */
+/* A partial may say that a level-2 bucket has samples which its level-1 bucket lacks: here the
+ * caller's level-2 bucket is a child of the helper's level-1 bucket, which would be joined to
+ * itself. */
 static void no_bucket_is_joined_in_a_circle(void **state) {
     struct counted c = start(state);
     add_busy(&c, "work step run tap", 20);
@@ -243,7 +244,8 @@ static void no_bucket_is_joined_in_a_circle(void **state) {
     triage_free(c.t);
 }
 
-/* … or one of a level-1 bucket without samples has some, which is then no single stack. */
+/* A partial may also say that a level-2 bucket has samples although its level-1 bucket has none; it
+ * is then no single stack. */
 static void what_has_samples_is_not_joined(void **state) {
     struct counted c = start(state);
     add_busy(&c, "work step run tap", 20);

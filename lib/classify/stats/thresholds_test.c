@@ -22,7 +22,7 @@ static void note_kinds(struct triage *t) {
     }
 }
 
-/* Noting so many kinds one by one, each in its place of a sorted list, took minutes. */
+/* Noting so many kinds one by one, each in its place of a sorted list, once took minutes. */
 static void many_kinds_take_no_longer_each(void **state) {
     (void)state;
     struct triage *t = NULL;

@@ -459,7 +459,8 @@ static clock_t time_of_blanks(char blank) {
     return best;
 }
 
-/* Each empty line took as long as sixteen blanks, so that a small gzip held a command for long. */
+/* An empty line once took as long as sixteen blanks, so that a small gzip kept a command busy for
+ * long. */
 static void empty_lines_cost_no_more_than_blanks(void **state) {
     (void)state;
     assert_true(time_of_blanks('\n') < 4 * time_of_blanks(' '));

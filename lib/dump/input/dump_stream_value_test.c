@@ -127,7 +127,8 @@ static void a_value_that_is_cut_behind_others_is_told(void **state) {
     }
 }
 
-/* A string of one line may hold several reports; what stands behind it has no lower line. */
+/* A string of one line may hold several reports; what stands behind the string has no lower line
+ * number. */
 static void reports_of_one_string_have_its_line(void **state) {
     struct strbuf text = {0};
     (void)state;

@@ -11,7 +11,8 @@
 
 static void a_pipe_takes_a_block_that_nobody_reads(void **state) {
     (void)state;
-    enum { MORE = 128 * 1024 }; /* than a pipe holds if nobody asks; any user may have so much */
+    /* Bytes: more than a pipe holds by default, but any user may ask for so many. */
+    enum { MORE = 128 * 1024 };
     static const char block[MORE];
     int ends[2];
     assert_int_equal(pipe(ends), 0);

@@ -1,5 +1,5 @@
-/* Any text as a fetch command: refused, or as many words for each id as it has, none of which holds
- * more of an id than hexadecimal digits. */
+/* Reads any text as a fetch command: it is refused, or makes as many words for an id as it has,
+ * among them some with the id's hexadecimal digits and some with the path of the output. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -20,7 +20,7 @@ struct sleeper {
     uint64_t now;
     enum finder_verdict verdict;
     unsigned found, doubts;
-    uint64_t place; /* of the waits for other things than descriptors */
+    uint64_t place; /* place of the waits for other things than descriptors */
 };
 
 static struct sleeper sleeper(void) {
@@ -163,7 +163,8 @@ static void wait_around_that_takes_as_long_as_the_polls_leaves_all_unknown(void 
     assert_true(idle[0].unknown);
     finder_finish(&s.finder, s.now);
     assert_true(s.finder.doubt);
-    turns(&s, 12, FINDER_SLEEP, OUTER, 2000, 30); /* now it is clear */
+    /* Now the sleeps are clearly the thread's idle time. */
+    turns(&s, 12, FINDER_SLEEP, OUTER, 2000, 30);
     assert_int_equal(loop_place(&s), AROUND);
     assert_false(s.finder.doubt);
 }
@@ -226,7 +227,7 @@ static void lock_of_a_handler_is_part_of_a_turn(void **state) {
     wait.inner = 3;
     assert_int_equal(finder_begin(&s.finder, &wait, s.now + 2 * MS), FINDER_IDLE);
     finder_end(&s.finder, s.now + 20 * MS);
-    wait.inner = 0; /* not known when it begins, and told later */
+    wait.inner = 0; /* the number is not known when the wait begins, and told later */
     assert_int_equal(finder_begin(&s.finder, &wait, s.now + 22 * MS), FINDER_IDLE);
     assert_true(finder_wants_inner(&s.finder, s.now + 40 * MS));
     assert_false(finder_tell_inner(&s.finder, 6));

@@ -144,9 +144,8 @@ static void short_waits_make_a_loop_once_there_are_many(void **state) {
     assert_int_equal(place_of(&d), START);
 }
 
-/* Such waits come from a lock that is made of a condition variable, as Python's is, or from helpers
- * of a garbage collector.
- */
+/* Rare waits on a condition variable come from a lock that is made of one, as Python's is, or from
+ * helpers of a garbage collector. */
 static void condition_that_idles_seldom_is_no_loop(void **state) {
     (void)state;
     struct driver d = driver();
@@ -157,8 +156,8 @@ static void condition_that_idles_seldom_is_no_loop(void **state) {
     assert_int_equal(place_of(&d), 0);
 }
 
-/* A browser's renderer with a busy page waits so: the pauses of stalls are calm for half of the
- * time. */
+/* A browser's renderer with a busy page waits in this way: the pauses of stalls are calm for half
+ * of the time. */
 static void busy_loop_on_a_condition_is_found_by_its_calm_times(void **state) {
     (void)state;
     struct driver d = driver();
@@ -334,7 +333,7 @@ static void wait_for_other_descriptors_by_the_loops_call_is_part_of_the_turn(voi
     }
 }
 
-/* Each may wait for what comes, and each for replies. */
+/* Either of the two waits may be the loop's, and either may be for replies. */
 static void peers_that_wait_as_long_as_each_other_are_in_doubt_until_the_end(void **state) {
     (void)state;
     struct driver d = driver();
@@ -427,7 +426,7 @@ static void set_that_gains_a_descriptor_for_a_while_is_the_loops(void **state) {
     assert_int_equal(d.doubts, 0);
 }
 
-/* What the loop waits for since long, it waits for always. */
+/* A descriptor that the loop has waited for many times belongs to the loop for good. */
 static void descriptor_of_many_waits_belongs_to_the_core(void **state) {
     (void)state;
     struct driver d = driver_that_asks();
@@ -437,8 +436,6 @@ static void descriptor_of_many_waits_belongs_to_the_core(void **state) {
     assert_int_equal(d.doubts, 1);
 }
 
-/* Work between a loop's wait and one that is not known is judged as it would be without the latter.
- */
 /* Three coroutines each wait on a set of their own, and the thread sleeps three times. */
 static void sleeps_do_not_replace_a_loop_of_overlapping_sets(void **state) {
     (void)state;
@@ -456,6 +453,8 @@ static void sleeps_do_not_replace_a_loop_of_overlapping_sets(void **state) {
     assert_int_equal(place_of(&d), LOOP);
 }
 
+/* The thread's work between a wait of the loop and a wait of which it is not known whose it is, is
+ * judged as if the latter were the loop's. */
 static void stall_beside_unknown_time_is_found(void **state) {
     (void)state;
     struct driver d = driver_that_asks();
@@ -479,13 +478,14 @@ static void other_set_that_stays_is_a_loop_that_follows(void **state) {
     unsigned told;
     assert_false(d.finder.doubt);
     assert_int_equal(unknown_ms(&d, &told), 0);
-    /* It was none: the loop comes back, and what was told is taken back. */
+    /* The other set was no loop: the first loop comes back, and the idle times that were told are
+     * taken back. */
     waits(&d, 9, LOOP, SHALLOW, set_of(3, 4, 0));
     assert_true(unknown_ms(&d, &told) >= 4000);
     assert_int_equal(told, 0);
 }
 
-/* A thread that is watched by samples. */
+/* The thread is watched by samples. */
 static void one_long_wait_that_is_told_as_several_is_no_other_loop(void **state) {
     (void)state;
     struct driver d = driver();
@@ -496,7 +496,8 @@ static void one_long_wait_that_is_told_as_several_is_no_other_loop(void **state)
     assert_true(d.finder.doubt);
 }
 
-/* As Python's select, which needs much stack, and the waits of its sockets. */
+/* The thread waits as Python does, by select, which needs much stack, and for its sockets, deeper
+ * in the program but with less stack. */
 static void shallower_wait_after_each_of_the_loops_does_not_replace_it(void **state) {
     (void)state;
     struct driver d = driver();
@@ -622,8 +623,8 @@ static bool idles_between(const struct driver *d, uint64_t begin_ns, uint64_t en
     return false;
 }
 
-/* As an interpreter's handler that waits by another function than the loop, from the same frame: it
- * is a little shallower or deeper. */
+/* Simulates an interpreter's handler that waits by another function than the loop, from the same
+ * frame: its stack is a little shallower or deeper. */
 static void handler_waits_beside_the_loop(uint64_t handler_depth) {
     enum { STALLS = 4, IDLE_WAITS = 12 };
     struct driver d = driver();
@@ -682,8 +683,8 @@ static void other_loop_that_waited_longer_leaves_unknown_time_to_the_first(void 
     assert_true(unknown);
 }
 
-/* As a thread of a pool that waits for work on a condition variable, deeper than for descriptors
- * while it works, and last for idle_ms. Returns the ms that are told as unknown. */
+/* Simulates a thread of a pool that waits for work on a condition variable, deeper than it waits
+ * for descriptors while it works, and last for idle_ms. Returns the ms that are told as unknown. */
 static uint64_t pool_waits(struct driver *d, uint64_t idle_ms) {
     uint64_t unknown_ns = 0;
     d->finder.is_open = every_descriptor_is_open;

@@ -1,4 +1,5 @@
-/* Assembly code of AArch64 for the unwinder's tests, as no compiler surely makes it. */
+/* Assembly code of AArch64 for the unwinder's tests, because no compiler is certain to make such
+ * code. */
 #ifndef STALLREC_UNWIND_CODE_AARCH64_TEST_H
 #define STALLREC_UNWIND_CODE_AARCH64_TEST_H
 

@@ -1,4 +1,5 @@
-/* Assembly code of x86-64 for the unwinder's tests, as no compiler surely makes it. */
+/* Assembly code of x86-64 for the unwinder's tests, because no compiler is certain to make such
+ * code. */
 #ifndef STALLREC_UNWIND_CODE_X86_64_TEST_H
 #define STALLREC_UNWIND_CODE_X86_64_TEST_H
 

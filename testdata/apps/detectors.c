@@ -13,7 +13,7 @@
 #include "stallrec.h"
 
 enum {
-    TICK_MS = 16, /* frames are drawn at */
+    TICK_MS = 16, /* ms from one frame that is drawn to the next */
     HEALTHY_MS = 300,
     LAUNCH_TAKES_MS = 900,
     HANG_MS = 900,

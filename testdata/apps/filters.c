@@ -155,7 +155,7 @@ static void put_up(const char *what, const char *call, const char *when) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         exit(CANNOT_TRY);
     }
-    if (set_filter(&program, when) != 0) { /* programs do it in either way */
+    if (set_filter(&program, when) != 0) { /* by either system call, as programs use both */
         exit(CANNOT_TRY);
     }
 }

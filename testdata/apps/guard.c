@@ -268,7 +268,7 @@ static void on_user_signal(int sig) {
 }
 
 static void stall_on_alternate_stack(size_t size) {
-    /* Below it there is nothing: what is too much for it cannot go unseen. */
+    /* No memory can be used below the stack, so that an overflow ends the program. */
     char *memory = mmap(NULL, 4096 + STACK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED || mprotect(memory + 4096, STACK, PROT_READ | PROT_WRITE) != 0) {
         die("mmap");
@@ -345,7 +345,7 @@ static void end_by_signal(int sig) {
     _exit(3);
 }
 
-/* As top(1) does, for all signals, also those that have no effect by default. */
+/* Handles all signals as top(1) does, also those that have no effect by default. */
 static void all_signals(void) {
     for (int sig = 1; sig <= SIGRTMAX; sig++) {
         if (sig != SIGCHLD) {
@@ -367,7 +367,7 @@ static void signal_by_descriptor(void) {
     turns(TURNS);
     compute(STALL_MS);
     turns(TURNS);
-    /* The recorder may have left one of its own, which only says "urgent data". */
+    /* The recorder may have left one of its own signals, SIGURG, which only says "urgent data". */
     while (read(fd, &info, sizeof info) == sizeof info) {
         foreign++;
     }
@@ -410,7 +410,7 @@ static void *park_main(void *main_thread) {
 static void profilers(void) {
     pthread_t self = pthread_self();
     struct sigaction sa = {.sa_handler = park, .sa_flags = SA_RESTART};
-    struct itimerval every = {{0, 5000}, {0, 5000}}; /* of processor time */
+    struct itimerval every = {{0, 5000}, {0, 5000}}; /* each 5 ms of processor time */
     int64_t from = cpu_ms_of(CLOCK_PROCESS_CPUTIME_ID);
     sigaction(SIGUSR2, &sa, NULL);
     sa.sa_handler = count_profile;
@@ -420,7 +420,8 @@ static void profilers(void) {
     stall(STALL_MS);
     over = true;
     pthread_join(thread, NULL);
-    /* Ticks of the kernel and signals that meet cost some of them. */
+    /* Fewer signals come than the timer has periods, as the kernel's ticks are coarse and pending
+     * signals of a kind count once. */
     require(urgent > (cpu_ms_of(CLOCK_PROCESS_CPUTIME_ID) - from) / 5 / 15,
             "the profiler's timer went silent");
 }
@@ -465,7 +466,7 @@ static void no_proc(void) {
     stall(STALL_MS);
 }
 
-/* Poll needs none; this loop has its descriptor already. */
+/* Turns of a loop that needs no new descriptor, as it has one already. */
 static void turns_of(int fd, int n) {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     for (int i = 0; i < n; i++) {
@@ -592,8 +593,9 @@ static bool is_the_report(int fd) {
     return readlink(path, target, sizeof target - 1) > 0 && strstr(target, "memfd:stallrec");
 }
 
-/* As programs do that close, or pass on, what they have open: by the list of their descriptors.
- * Those of the caller are left out: known of the first call. */
+/* Counts the recorder's descriptors in the list of this process's descriptors, by which programs
+ * find what they close or pass on, and checks each of them. The first call notes the caller's own
+ * descriptors as known; they do not count. */
 static unsigned list_descriptors(bool known[FDS], bool first) {
     unsigned listed = 0;
     DIR *folder = opendir("/proc/self/fd");

@@ -1,6 +1,6 @@
 /* Programs that do what a recorder inside them must survive: `odd main-exits` ends its main thread
- * before the process, `odd main-ends` behind libc's back, `odd heap-coroutine` is busy on a stack
- * at the end of the heap. */
+ * before the process by pthread_exit, `odd main-ends` by a system call of which libc takes no note,
+ * `odd heap-coroutine` is busy on a stack at the end of the heap. */
 #include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -56,7 +56,7 @@ static void main_exits(void) {
     pthread_exit(NULL);
 }
 
-/* As a sandbox's seccomp(2) in strict mode leaves it: not for the process, and past libc. */
+/* Ends the main thread alone, by the only call for an end that seccomp(2) in strict mode allows. */
 static void main_ends(void) {
     turn();
     syscall(SYS_exit, 3);

@@ -29,7 +29,7 @@ static long long now_ns(void) {
     return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* As the function of an interpreter that waits. */
+/* Waits, as an interpreter's function for waits does. */
 OWN_FRAME static void wait_for(int fd, int ms) {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     poll(&p, 1, ms);
@@ -74,7 +74,7 @@ OWN_FRAME static void poll_for(int fd, int ms) {
     KEEP_FRAME();
 }
 
-/* As CPython's select.select, which has its sets of descriptors on the stack. */
+/* Waits as CPython's select.select does, which has its sets of descriptors on the stack. */
 OWN_FRAME static void wait_wide(int fd, int ms) {
     volatile char room[65536];
     struct timeval timeout = {ms / 1000, ms % 1000 * 1000};

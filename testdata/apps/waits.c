@@ -106,7 +106,7 @@ static void once(void) {
     deeper(loop_with_stall);
 }
 
-/* As libuv's uv_run: one place for every instance. */
+/* Waits as libuv's uv_run does, at one place for every instance. */
 OWN_FRAME static void run_instance(int epoll, int n, int ms) {
     struct epoll_event event;
     for (int i = 0; i < n; i++) {
@@ -132,7 +132,7 @@ static void nested(void) {
     run_instance(epoll, TURNS, TURN_MS);
 }
 
-/* As vim's RealWaitForChar: one place for waits and for looks. */
+/* Waits as vim's RealWaitForChar does, at one place for waits and for looks without a wait. */
 OWN_FRAME static void look(int ms) {
     wait_poll(quiet_pipe[0], ms);
     KEEP_FRAME();
@@ -181,7 +181,7 @@ static void two_loops(void) {
 
 OWN_FRAME static void library_waits(void) {
     for (int i = 0; i < TURNS; i++) {
-        sleep_ms(i == 3 ? STALL_MS : 1); /* of the launch */
+        sleep_ms(i == 3 ? STALL_MS : 1); /* the stall belongs to the launch */
         wait_select(other_pipe[0], 5);
     }
     KEEP_FRAME();
@@ -267,8 +267,8 @@ static void die_in_stall(void) {
     kill(getpid(), SIGKILL);
 }
 
-/* Waits for timeouts of a ring, and sleeps in one turn, which is not said: none of it is watched.
- */
+/* Waits for timeouts of a ring, and sleeps in one turn. It prints no stall, because none of its
+ * time is watched. */
 static void ring(void) {
     struct io_uring_params p = {.sq_entries = 0};
     int fd = (int)syscall(SYS_io_uring_setup, 4, &p);
@@ -344,7 +344,7 @@ static void input(void) {
     turns(TURNS);
 }
 
-/* The first one waits before the loop has waited often enough to be known. */
+/* Reads a terminal twice, the first time before the loop has waited often enough to be known. */
 static void prompt(void) {
     int ends[2] = {-1, posix_openpt(O_RDWR | O_NOCTTY)};
     if (ends[1] < 0 || grantpt(ends[1]) != 0 || unlockpt(ends[1]) != 0 ||
@@ -383,7 +383,7 @@ static void *hold_lock(void *held) {
     return NULL;
 }
 
-/* A lock is waited for by the same system call as a condition variable. */
+/* Waits for a lock, which takes the same system call as a wait for a condition variable. */
 static void locked(void) {
     pthread_t holder;
     char byte;

@@ -12,7 +12,7 @@ enum { MODES_MAX = 16, ITEMS_MAX = 64 };
 
 enum kind { KIND_OBSERVER, KIND_SOURCE, KIND_TIMER, KIND_LOOP, KIND_STRING };
 
-/* What CFRetain and CFRelease count. */
+/* The first member of each object, with the references that CFRetain and CFRelease count. */
 struct object {
     enum kind kind;
     unsigned references;
@@ -24,7 +24,7 @@ struct standin_string {
     struct standin_string *next;
 };
 
-/* An observer, a source or a timer. All but the constants is the run loop's lock's. */
+/* An observer, a source or a timer. The run loop's lock guards all members that change. */
 struct standin_item {
     struct object object;
     CFIndex order;
@@ -40,7 +40,7 @@ struct standin_item {
     void *info;
 };
 
-/* That an item is in a mode. */
+/* An item and a mode in which it is. */
 struct entry {
     struct standin_item *item;
     CFRunLoopMode mode;
@@ -54,7 +54,7 @@ struct standin_loop {
     size_t count;
     CFRunLoopMode common[MODES_MAX];
     size_t commons;
-    CFRunLoopMode mode; /* of the innermost run; NULL = none */
+    CFRunLoopMode mode; /* mode of the innermost run; NULL = the loop does not run */
     Boolean woken, waiting, stopped;
 };
 
@@ -110,7 +110,7 @@ Boolean CFStringGetCString(CFStringRef string, char *out, CFIndex size, CFString
     return true;
 }
 
-/* Monotonic, which the real one is not: tests should survive a clock that is set. */
+/* This clock is monotonic, unlike Apple's, so that tests survive a clock that is set. */
 CFAbsoluteTime CFAbsoluteTimeGetCurrent(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -173,7 +173,7 @@ __attribute__((constructor)) static void make_main_loop(void) {
     pthread_setspecific(loop_key, main_loop);
 }
 
-/* The main thread's is not freed by the end of the thread. */
+/* Frees the main thread's loop, which the end of the process does not free otherwise. */
 __attribute__((destructor)) static void free_main_loop(void) {
     if (pthread_getspecific(loop_key) == main_loop) {
         pthread_setspecific(loop_key, NULL);
@@ -249,7 +249,8 @@ static Boolean is_in(const struct standin_loop *loop, const struct entry *entry,
            (entry->mode == mode || (entry->mode == kCFRunLoopCommonModes && is_common(loop, mode)));
 }
 
-/* Items of the mode, each once, by order and then by when they were added; retained. */
+/* Sets `out` to the items of the mode, each once, sorted by their order and then by the time at
+ * which they were added, and retains them. Returns their number. */
 static size_t items_of(struct standin_loop *loop, enum kind kind, CFRunLoopMode mode,
                        struct standin_item **out) {
     size_t count = 0;
@@ -275,7 +276,7 @@ static size_t items_of(struct standin_loop *loop, enum kind kind, CFRunLoopMode 
 static void add(CFRunLoopRef loop, struct standin_item *item, CFRunLoopMode mode) {
     pthread_mutex_lock(&loop->lock);
     size_t i = 0;
-    /* Places of items that are no longer valid serve again. */
+    /* The place of an item that is no longer valid is used again. */
     while (i < loop->count && !loop->entries[i].item->invalid) {
         i++;
     }
@@ -449,7 +450,8 @@ static Boolean perform_sources(struct standin_loop *loop, CFRunLoopMode mode, Bo
     return performed;
 }
 
-/* One that fires late fires once, and next at a time of its own rhythm. */
+/* Fires the timers that are due. A timer that is late by several intervals fires once, and next at
+ * a multiple of its interval. */
 static void fire_timers(struct standin_loop *loop, CFRunLoopMode mode) {
     struct standin_item *timers[ITEMS_MAX];
     CFAbsoluteTime now = CFAbsoluteTimeGetCurrent();
@@ -474,7 +476,8 @@ static void fire_timers(struct standin_loop *loop, CFRunLoopMode mode) {
     }
 }
 
-/* With the lock. Is there a source or a timer? And when is the next timer due? */
+/* Has the mode a source or a timer? Sets *due to the time of the next timer if that is earlier. The
+ * caller holds the lock. */
 static Boolean look(struct standin_loop *loop, CFRunLoopMode mode, CFAbsoluteTime *due) {
     Boolean any = false;
     for (size_t i = 0; i < loop->count; i++) {
@@ -502,7 +505,7 @@ static void wait_for_events(struct standin_loop *loop, CFRunLoopMode mode, CFAbs
     pthread_mutex_unlock(&loop->lock);
 }
 
-/* Is the run over? 0: no. */
+/* Returns why the run is over; 0: it is not. */
 static CFRunLoopRunResult verdict(struct standin_loop *loop, CFRunLoopMode mode,
                                   CFAbsoluteTime until, Boolean returns_now) {
     CFAbsoluteTime due = until;

@@ -1,4 +1,4 @@
-/* An iPhone. */
+/* Says that the target is an iPhone. */
 #ifndef STANDIN_TARGET_CONDITIONALS_H
 #define STANDIN_TARGET_CONDITIONALS_H
 

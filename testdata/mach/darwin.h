@@ -1,4 +1,4 @@
-/* What Darwin's C library has beside Linux's; included before all else. */
+/* What Darwin's C library has and Linux's lacks; included before all other headers. */
 #ifndef STANDIN_DARWIN_H
 #define STANDIN_DARWIN_H
 
@@ -17,7 +17,7 @@
 #define CLOCK_UPTIME_RAW 8
 uint64_t clock_gettime_nsec_np(clockid_t clock);
 
-/* Names that a C library may have, with other parameters. */
+/* Functions that Linux's C library may have, too, with other parameters. */
 #define pthread_setname_np standin_setname
 #define arc4random_buf     standin_random
 #define getprogname        standin_progname

@@ -1,4 +1,4 @@
-/* The stand-in's part of Darwin's C library that asks no kernel of its own: see README.md. */
+/* The stand-in's part of Darwin's C library that needs no Mach kernel: see README.md. */
 #include "standin.h"
 
 #include <errno.h>

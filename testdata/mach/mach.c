@@ -1,5 +1,5 @@
-/* The stand-in's kernel: see README.md. Nothing here allocates or takes a lock of the C library,
- * but for semaphores, so that what does is the recorder's. */
+/* The stand-in's kernel: see README.md. But for semaphores, nothing here allocates or takes a lock
+ * of the C library, so that any allocation or lock during a call is the recorder's. */
 #include "standin.h"
 
 #include <errno.h>
@@ -26,9 +26,9 @@ enum {
     FIRST_SEMAPHORE = 0x80003,
     TASK_PORT = 0x90003,
     FOREIGN_IDS = 90000,
-    SHARED_FROM = 16384 /* bytes that the kernel does not copy but shares */
+    SHARED_FROM = 16384 /* number of bytes above which the kernel shares memory, without a copy */
 };
-/* Scripted memory is below. */
+/* Lowest address of the test's own memory; the memory that standin_map adds is below. */
 #define OWN_FROM (UINT64_C(1) << 36)
 
 struct region {
@@ -42,7 +42,7 @@ struct list {
     size_t size;
 };
 
-/* All of it is the lock's. */
+/* `lock` guards the members that calls change. */
 static struct {
     struct standin_thread threads[STANDIN_THREADS_MAX];
     uint32_t thread_count;
@@ -53,20 +53,20 @@ static struct {
     const char *program;
     void (*hook)(void *arg, unsigned number);
     void *hook_arg;
-    unsigned number; /* of calls */
+    unsigned number; /* number of calls since standin_on_call */
     unsigned fail_at[STANDIN_CALLS];
     kern_return_t fail_with[STANDIN_CALLS];
-    unsigned reads; /* in this suspension */
+    unsigned reads; /* number of reads since the last suspension began */
     struct standin_counts counts;
 } world;
 
 static atomic_flag lock = ATOMIC_FLAG_INIT;
-static sem_t semaphores[SEMAPHORES_MAX]; /* live as long as the process */
+static sem_t semaphores[SEMAPHORES_MAX]; /* they live as long as the process */
 static atomic_uint semaphore_count;
 
 static _Thread_local struct standin_thread *self;
-static _Thread_local unsigned holding;             /* threads that the caller has suspended */
-static _Thread_local unsigned long allocated_then; /* allocations when it did */
+static _Thread_local unsigned holding; /* number of threads that the calling thread has suspended */
+static _Thread_local unsigned long allocated_then; /* allocations up to the last suspension */
 
 static void enter(void) {
     while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire)) {
@@ -77,7 +77,8 @@ static void leave(void) {
     atomic_flag_clear_explicit(&lock, memory_order_release);
 }
 
-/* Every call begins so. False: it is to return *result. */
+/* Begins a call: calls the hook, counts the call, and takes the lock. False: the call must return
+ * *result, and the lock is free. */
 static bool begin(enum standin_call call, kern_return_t *result) {
     enter();
     void (*hook)(void *, unsigned) = world.hook;
@@ -219,11 +220,12 @@ static struct standin_thread *thread_of(mach_port_t name) {
                                                                                 : NULL;
 }
 
-/* As a name is used: of a port that is none, and of a thread that has ended. */
+/* Sets *thread to the thread of a port's name. Fails as a Mach call does if the name is no
+ * thread's, or if the thread has ended. */
 static kern_return_t check_locked(mach_port_t name, struct standin_thread **thread) {
     *thread = thread_of(name);
     if (*thread == NULL) {
-        world.counts.forbidden++; /* who knows what that is */
+        world.counts.forbidden++; /* on a real system the name may be any other port's */
         return MACH_SEND_INVALID_DEST;
     }
     return (*thread)->dead ? KERN_TERMINATED : KERN_SUCCESS;
@@ -242,7 +244,7 @@ thread_t mach_thread_self(void) {
 }
 
 unsigned pthread_mach_thread_np(pthread_t thread) {
-    (void)thread; /* the caller */
+    (void)thread; /* every caller asks about itself */
     enter();
     mach_port_t name = standin_port(self_locked());
     leave();
@@ -320,7 +322,7 @@ static kern_return_t info_of(const struct standin_thread *t, thread_flavor_t fla
     } else if (flavor == THREAD_EXTENDED_INFO && *count >= THREAD_EXTENDED_INFO_COUNT) {
         thread_extended_info_data_t info = {.pth_user_time = t->cpu_ns / 1000 * 1000,
                                             .pth_run_state = state};
-        size_t size = strnlen(t->name, sizeof info.pth_name); /* a full one has no NUL */
+        size_t size = strnlen(t->name, sizeof info.pth_name); /* a name of full size has no NUL */
         memcpy(info.pth_name, t->name, size);
         put_info(to, count, &info, sizeof info);
     } else {
@@ -405,7 +407,7 @@ kern_return_t mach_port_deallocate(task_t task, mach_port_name_t name) {
     }
     struct standin_thread *t = thread_of(name);
     if (task != TASK_PORT || t == NULL || t->rights == 0) {
-        world.counts.forbidden++; /* the kernel ends a process for that */
+        world.counts.forbidden++; /* the kernel may end a process that does this */
         return end(KERN_INVALID_NAME);
     }
     t->rights--;
@@ -437,7 +439,8 @@ static const struct region *region_at(uint64_t address) {
     return NULL;
 }
 
-/* From scripted memory. Returns the bytes that the first region has, 0 if there is none. */
+/* Copies from the memory that standin_map added. Returns the number of bytes that the first region
+ * has, 0 if there is none. */
 static size_t copy_scripted(uint64_t address, uint8_t *to, size_t size) {
     const struct region *r = region_at(address);
     if (r == NULL) {
@@ -448,7 +451,8 @@ static size_t copy_scripted(uint64_t address, uint8_t *to, size_t size) {
     return n;
 }
 
-/* From the test's own memory, and to what of it may not be there: by the host's kernel. */
+/* Copies from the test's own memory, by write(2) to a pipe, which fails where no memory is mapped.
+ * Returns the number of bytes, 0 if they cannot be read. */
 static size_t copy_own(uint64_t address, uint8_t *to, size_t size) {
     static int ends[2] = {-1, -1};
     if (ends[0] < 0 && pipe(ends) != 0) {
@@ -459,7 +463,7 @@ static size_t copy_own(uint64_t address, uint8_t *to, size_t size) {
         return 0;
     }
     if (read(ends[0], to, n) != (ssize_t)n) {
-        close(ends[0]); /* with what is left in it */
+        close(ends[0]); /* drops the bytes that are left in the pipe */
         close(ends[1]);
         ends[0] = -1;
         return 0;

@@ -1,4 +1,5 @@
-/* The scripts of the stand-in: what the process looks like to Mach calls, and what they cost. */
+/* Functions by which tests say what Mach calls on the stand-in find, and ask what the calls have
+ * done. */
 #ifndef STANDIN_H
 #define STANDIN_H
 
@@ -15,8 +16,8 @@ enum standin_call {
     STANDIN_READ,
     STANDIN_CLOCK,
     STANDIN_THREADS,
-    STANDIN_DEALLOCATE, /* of a right */
-    STANDIN_FREE,       /* of memory */
+    STANDIN_DEALLOCATE, /* mach_port_deallocate */
+    STANDIN_FREE,       /* vm_deallocate */
     STANDIN_SELF,
     STANDIN_TASK_INFO,
     STANDIN_SEMAPHORE,
@@ -25,7 +26,7 @@ enum standin_call {
 
 enum {
     STANDIN_THREADS_MAX = 320,
-    STANDIN_START_S = 1700000000 /* when the process began, and 250 ms */
+    STANDIN_START_S = 1700000000 /* the process began 250 ms after this time, in s since 1970 */
 };
 
 struct standin_thread {
@@ -35,42 +36,48 @@ struct standin_thread {
     uint64_t cpu_ns;
     arm_thread_state64_t state;
     bool dead;
-    /* Kept by the stand-in. */
-    unsigned rights;   /* that the recorder has been given and has not given back */
-    unsigned suspends; /* and not resumed */
+    /* The stand-in sets the members below. */
+    unsigned rights;   /* port rights that the recorder has got and not given back */
+    unsigned suspends; /* suspensions of the thread without a resume */
 };
 
-/* Nothing is there any more; no right, no memory and no thread may be held. */
+/* Removes all threads and memory, and sets all counts to 0. The recorder must hold no right and no
+ * list of threads, and no thread may be suspended. */
 void standin_reset(void);
 
-/* Adds a thread that waits; one that nobody runs. NULL: no room. */
+/* Adds a thread that waits; no real thread belongs to it until standin_be. NULL: there is no
+ * room. */
 struct standin_thread *standin_add(uint64_t id, const char *name);
-/* The caller is this thread from now on. Others that call are added by themselves, by ids from
- * 90000. */
+/* Makes the caller this thread. A caller that is no thread yet is added by its first call, with an
+ * id of 90000 or more. */
 void standin_be(const struct standin_thread *thread);
 mach_port_t standin_port(const struct standin_thread *thread);
 
-/* Memory that can be read: `size` bytes at `address`, which are at `bytes`. The latest wins. */
+/* Lets calls read `size` bytes at `address`, which are those at `bytes`, borrowed. Where regions
+ * overlap, the one that was added last counts. */
 void standin_map(uint64_t address, const void *bytes, size_t size);
 void standin_unmap(uint64_t address);
-/* Where TASK_DYLD_INFO says that dyld's list is. */
+/* Sets the address and the size of dyld's list that TASK_DYLD_INFO gives. */
 void standin_set_infos(uint64_t address, uint64_t size);
 void standin_set_program(const char *path);
 
-/* Called at the begin of each call with its number, from 1 since the reset; NULL = nothing. */
+/* Sets a hook that each call calls first, with the number of the call, the next call being number
+ * 1; NULL = none. */
 void standin_on_call(void (*hook)(void *arg, unsigned number), void *arg);
-/* From now on the nth call of this kind (1 = the next) returns `result` and does nothing. */
+/* Makes the nth call of this kind from now on (1 = the next) return `result` and do nothing. */
 void standin_fail(enum standin_call call, unsigned nth, kern_return_t result);
 
 struct standin_counts {
     unsigned calls[STANDIN_CALLS];
-    unsigned rights;    /* held by the recorder */
-    unsigned lists;     /* of threads, whose memory the recorder holds */
+    unsigned rights;    /* port rights of threads that the recorder holds */
+    unsigned lists;     /* lists of threads whose memory the recorder holds */
     unsigned suspended; /* suspensions without a resume */
-    unsigned forbidden; /* calls, allocations and locks while a thread was suspended; rights given
-                           back that were not held; memory that was not the kernel's; copies that
-                           the kernel would share */
-    unsigned pieces;    /* most reads in one suspension */
+    /* Number of acts that a kernel or a suspended thread would not survive: calls that are not
+     * allowed, allocations and locks while a thread was suspended, the return of rights that were
+     * not held or of memory that was not the kernel's, and copies so large that the kernel would
+     * share the memory. */
+    unsigned forbidden;
+    unsigned pieces; /* largest number of reads in one suspension */
 };
 struct standin_counts standin_counts(void);
 

@@ -89,7 +89,7 @@ struct classify_page_inputs {
     /* Gets the rows of the buckets behind CLASSIFY_KEPT_DETAIL, see summary_write_rows; stays empty
      * if a bucket has no row. NULL = rows are not wanted. */
     struct strbuf *rows;
-    struct summary_gone gone; /* for `rows` */
+    struct summary_gone gone; /* gone buckets for `rows` */
     void *rows_ctx;           /* first argument of add_rows */
 };
 

@@ -48,10 +48,10 @@ struct flame_inputs {
     /* with_samples: the stacks of tree weighted by samples; empty unless tree is in ms and not
      * ordered */
     struct stack_tree samples;
-    struct image_ids ids;        /* with_samples: ids of the dumps' images */
-    struct cli_dumps dumps;      /* its failures are those of the whole command */
-    struct fold fold;            /* its stats are read by the command */
-    uint64_t others_ms;          /* by_holder: ms of dumps that do not wait for locks */
+    struct image_ids ids;   /* with_samples: ids of the dumps' images */
+    struct cli_dumps dumps; /* reading of the inputs; its failures are those of the whole command */
+    struct fold fold;       /* folding of dumps; the command reads its stats */
+    uint64_t others_ms;     /* by_holder: ms of dumps that do not wait for locks */
     uint64_t apart[APART_COUNT]; /* numbers of dumps that do not count, by reason; of those that
                                     count at APART_NONE */
     struct where_seen said;      /* fields of `where` that the dumps have */

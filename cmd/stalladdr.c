@@ -217,7 +217,8 @@ static bool use_separate_debug(struct addr_run *run) {
     static const char *const roots[] = {"/usr/lib/debug"};
     char *path = NULL;
     struct object *o = NULL;
-    struct err e = {0}, why = {0}; /* why: unused, because a damaged file counts as absent */
+    /* why: only ERR_NOMEM counts, because a damaged file counts as absent. */
+    struct err e = {0}, why = {0};
     if (object_has_dwarf(run->slice)) {
         return true;
     }

@@ -30,7 +30,7 @@ struct attached_family {
     uint64_t listed_ns;
     struct attach_totals ended; /* sums over the members that ended, without the first */
     uint32_t processes;         /* number of processes that were recorded */
-    struct family_gaps gaps;    /* of the members that ended, without the first */
+    struct family_gaps gaps;    /* gaps of the members that ended, without the first */
     uint32_t refused; /* number of processes that could not be recorded; why_refused is the reason
                          for the latest of these */
     pid_t refused_pid[FAMILY_MAX];

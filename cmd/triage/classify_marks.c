@@ -12,7 +12,7 @@
 struct marks_choice {
     struct classify_history *h;
     const struct where *where;
-    struct bucket_note note; /* of the current bucket */
+    struct bucket_note note; /* note on the current bucket */
     struct err failed;       /* the first failure */
     size_t chosen, count;
 };

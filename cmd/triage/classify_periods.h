@@ -20,8 +20,8 @@ struct classify_period {
 /* The periods that have counts. Zero-initialised = off. */
 struct classify_periods {
     bool on, daily;
-    struct triage_options options;    /* of each period's counts */
-    VEC(struct classify_period) rows; /* in the order of their names */
+    struct triage_options options;    /* options with which each period's triage is made */
+    VEC(struct classify_period) rows; /* periods in the order of their names */
 };
 
 /* Finds the counts of the period of this time, which is the text of a dump or a session record or

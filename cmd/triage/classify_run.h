@@ -26,7 +26,7 @@ struct classify_run {
     struct former_keyers former[CLI_JOBS_MAX]; /* one for each worker, for --explain */
     struct classify_history *history;          /* NULL = none */
     bool annotate, partial;
-    struct classify_periods periods; /* of --partial --answer-each */
+    struct classify_periods periods; /* periods of --partial --answer-each */
     bool skip_missing;     /* a dump whose app image has no symbols is answered and not counted */
     uint64_t taken;        /* number of dumps, session records and refusals of the current line */
     uint64_t every, since; /* every: dumps in one partial, 0 = unlimited; since: dumps, with

@@ -56,7 +56,7 @@ struct abbrev_spec {
     uint8_t size;     /* bytes of the value, if `fixed` */
     bool fixed;       /* all values of the form have one size */
     uint32_t skip;    /* bytes of unused attributes of fixed size in front of this one */
-    int64_t constant; /* of DW_FORM_implicit_const */
+    int64_t constant; /* value of DW_FORM_implicit_const */
     /* If the declaration is `direct`: offset of the number from the first attribute, and mask of
      * its bits in the little-endian number of eight bytes there. The value is the masked number
      * plus `constant`. */

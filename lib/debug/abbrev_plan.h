@@ -11,7 +11,7 @@
 /* An attribute of a declaration: its name and form. */
 struct abbrev_pair {
     uint64_t attribute, form;
-    int64_t constant; /* of DW_FORM_implicit_const */
+    int64_t constant; /* value of DW_FORM_implicit_const */
 };
 static inline struct abbrev_pair abbrev_pair_read(struct reader *r) {
     struct abbrev_pair p = {.attribute = reader_uleb128(r)};

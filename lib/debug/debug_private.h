@@ -55,7 +55,7 @@ struct unit_entry {
 struct debug_file {
     uint32_t number; /* 0: the slice, 1: dwz's file, 2 and more: files with split units */
     struct sections sections;
-    struct die_reader reader; /* of the sections */
+    struct die_reader reader; /* reads the DIEs of the sections */
     bool present;             /* false: there is no such file */
     struct unit_entry *units; /* all units, by offset */
     size_t unit_count, unit_cap;

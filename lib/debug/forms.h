@@ -41,7 +41,7 @@ struct form_value {
     struct reader *r;
     const struct die_unit *unit;
     uint64_t form;    /* a form that form_known() accepts */
-    int64_t constant; /* of DW_FORM_implicit_const */
+    int64_t constant; /* value of DW_FORM_implicit_const */
 };
 
 /* form_u64, form_address, form_ref and form_string consume the value, whether they can interpret it

@@ -60,7 +60,7 @@ struct fold_stats {
 /* A continuation above a stack: a frame `mark`, and another stack above that frame. */
 struct fold_link {
     const char *mark;
-    const struct dump_stack *stack; /* of the same dump; NULL = none */
+    const struct dump_stack *stack; /* a stack of the same dump; NULL = none */
 };
 
 /* What one dump contributes. */

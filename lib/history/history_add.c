@@ -9,7 +9,7 @@
 #include "history/history_private.h"
 
 enum {
-    EQUAL_PARTS = 3, /* so many parts of a size class are merged with the next part of the class */
+    EQUAL_PARTS = 3, /* parts of a size class that are merged with the next part of the class */
     SIZE_STEP = 4    /* ratio of the bounds of a size class; EQUAL_PARTS and the next part have at
                         least the dumps of the next class */
 };
@@ -349,7 +349,7 @@ static enum st take_equal_parts(struct history *h, int64_t row, struct history_c
 struct bucket_writer {
     struct history *h;
     int64_t cell;
-    uint64_t dumps, ms; /* of all buckets */
+    uint64_t dumps, ms; /* sums over all buckets */
 };
 
 static enum st put_aliases(struct history *h, const struct bucket_summary *b, struct err *e) {

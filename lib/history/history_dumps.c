@@ -135,7 +135,7 @@ struct kept_dump {
     int64_t id;
     char version[64], time[OFFERED_TIME];
     int64_t span_ms;
-    uint64_t bytes;                  /* of the row's compressed text; 0 for an offered dump */
+    uint64_t bytes;                  /* size of the row's compressed text; 0 for an offered dump */
     const struct offered_dump *from; /* the offered dump; NULL = a row */
     bool keep;
 };

@@ -85,7 +85,7 @@ struct history_parts {
 struct history {
     char *path; /* malloc'ed */
     struct sql_file *file;
-    int64_t version; /* of the file's tables */
+    int64_t version; /* version of the file's tables */
     enum history_access access;
     struct sql_statement *statements[HISTORY_STATEMENTS];
     struct triage_options options;
@@ -99,7 +99,7 @@ struct history {
     VEC(struct dump_offer) offers;
     size_t offered_bytes;
     struct {
-        uint64_t bytes, rows; /* of the dumps in the table, while dumps are written */
+        uint64_t bytes, rows; /* size and number of the kept dumps, while dumps are written */
     } kept;
     uint64_t uncommitted;
     struct history_counts counts; /* includes what is not committed */
@@ -108,10 +108,10 @@ struct history {
     bool sound; /* history_save may write: the structure of the file was found to be sound, or this
                    handle can write, and then it is not examined */
     struct packer *packer;             /* NULL = not made yet */
-    VEC(struct history_shared) shared; /* those of the table that were needed so far */
+    VEC(struct history_shared) shared; /* texts of the table `shared` that were needed so far */
     /* Packs and unpacks dumps against a text of dump_shared. */
     struct {
-        uint32_t number;       /* of the text of `packer`; 0 = there is none yet */
+        uint32_t number;       /* number of the text of `packer`; 0 = there is none yet */
         uint32_t newest;       /* number of the text against which dumps are packed, while dumps are
                                   written; 0 = none, and they become gzips */
         struct packer *packer; /* NULL = not made yet */

@@ -11,7 +11,7 @@
 
 struct index_source {
     const struct object_slice *slice;
-    /* as for lookup_open_live; NULL = none, as for alt and split */
+    /* see lookup_open_live; paired, alt and split may be NULL = none */
     const struct object_slice *paired;
     const struct object_slice *alt;
     const struct debug_split_finder *split;

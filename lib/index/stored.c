@@ -257,7 +257,7 @@ enum st stored_open(struct lookup_source **out, struct index_store *store,
     s->from.fingerprint = fingerprint;
     enum st st = open_either(s, e);
     if (st != ST_OK) {
-        atomic_store(&s->tried, true); /* so that no cost is recorded */
+        atomic_store(&s->tried, true); /* set so that stored_close records no cost */
         stored_close(&s->source);
         return st;
     }

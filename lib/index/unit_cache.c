@@ -37,7 +37,7 @@ struct unit_cache {
     VEC(struct debug *) readers; /* all struct debugs that were opened */
     VEC(struct debug *) spare;   /* the readers that are not reading now */
     atomic_bool scanned;         /* debug_scan_units was called: all ranges are known */
-    struct unit_slot *slots;     /* one per unit */
+    struct unit_slot *slots;     /* a slot for each unit */
     size_t unit_count, bytes, byte_limit;
     uint64_t read;
     struct flat_unit *newest, *oldest;

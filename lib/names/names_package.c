@@ -8,9 +8,10 @@
 /* How the name of the library follows the folder. */
 enum package_form {
     FORM_NAME,   /* the next part of the path */
-    FORM_FOLDER, /* the same, which must be a folder: the app may have such a folder of its own */
-    FORM_SCOPE,  /* the next part; of a scope, @scope/name, two */
-    FORM_INDEX,  /* the next part but one; the first is that of a registry */
+    FORM_FOLDER, /* the next part of the path, if it is a folder: the app may have such a folder of
+                    its own */
+    FORM_SCOPE,  /* the next part of the path; for a scope, @scope/name, the next two */
+    FORM_INDEX,  /* the part after the next one, which is a registry's */
     FORM_MODULE  /* a path with a domain in front, github.com/org/name, else the next folder */
 };
 

@@ -106,7 +106,7 @@ struct object_slice {
     enum object_format format;
     char arch[OBJECT_ARCH_TEXT];
     struct image_id id;
-    const uint8_t *bytes; /* of the slice, inside the object's bytes */
+    const uint8_t *bytes; /* bytes of the slice, inside the object's bytes */
     size_t size;
     uint64_t origin; /* offset of the slice in the file */
     unsigned address_size;

@@ -75,7 +75,7 @@ static bool add_framework(struct keyer *k, const struct judged_stack *s, size_t 
         return true; /* a vendor's library called itself */
     }
     if (caller->linked && strcmp(call->framework, caller->framework) == 0) {
-        return true; /* so did a linked library */
+        return true; /* a linked library called itself */
     }
     struct key_frame f = key_frame_of(judged_at(k, s, called));
     f.call = call;

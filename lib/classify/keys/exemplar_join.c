@@ -36,7 +36,7 @@ struct joined_other {
 struct joining {
     VEC(json_t *) pieces;
     VEC(struct joined_image) images;
-    VEC(struct joined_frame) frames; /* those of the stack, then those of other samples */
+    VEC(struct joined_frame) frames; /* frames of the stack, then frames of other samples */
     size_t own;                      /* number of the stack's frames */
     struct joined_other others[KEY_OTHERS_MAX];
     size_t other_count;

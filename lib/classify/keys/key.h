@@ -164,8 +164,8 @@ struct stall_key {
     uint64_t samples, hits; /* number of sampled stacks, and of those with this key of level 1 */
     int64_t truth;          /* hits / samples, in permille; -1 without samples */
     enum rule_cause cause;  /* CAUSE_UNKNOWN, never CAUSE_NONE, if no evidence gives a cause */
-    unsigned confidence;    /* of the cause, in permille */
-    char reason[KEY_REASON_SIZE]; /* of the cause, as text; "" = none */
+    unsigned confidence;    /* confidence of the cause, in permille */
+    char reason[KEY_REASON_SIZE]; /* reason of the cause, as text; "" = none */
     struct lock_holder holder;
     /* Numbers of the ids that level 1, level 2 and the action have if less is known about the
      * stack; 0 = the id is the same, that key has no frames, or key_options.aliases is false. */

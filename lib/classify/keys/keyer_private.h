@@ -54,7 +54,7 @@ struct keyer {
     struct key_options options;
     /* Infos of the current dump's locations, by location; NULL = not looked up yet. */
     VEC(struct frame_info *) by_location;
-    VEC(struct judged_frame) frames;  /* of the current dump's stacks */
+    VEC(struct judged_frame) frames;  /* frames of the current dump's stacks */
     VEC(struct dump_vote) votes;      /* the current dump's votes */
     VEC(struct judged_stack) samples; /* stacks of `votes`, in the same order */
     uint64_t epoch;       /* number of the current dump, which voids the votes of earlier ones */

@@ -100,8 +100,8 @@ struct summary_sentence {
  * empty. */
 struct summary {
     const struct triage *t;
-    uint64_t ms, dumps, stalls, users; /* of all stalls together */
-    uint64_t weight;                   /* weight of all stalls together */
+    uint64_t ms, dumps, stalls, users; /* sums over all stalls */
+    uint64_t weight;                   /* sum of the weights of all stalls */
     bool by_stalls;                    /* weights are stalls; else ms */
     const char *totals;
     /* The gate's verdict, "failed", and its counts, "1 regressed, 0 new"; NULL = there is no gate.

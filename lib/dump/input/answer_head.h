@@ -11,7 +11,7 @@
 /* The fields of a head. Zero-initialised = no field has a value. Texts may be NULL. */
 struct answer_head {
     const char *kind; /* "dump", "session", "refused" or "partial" */
-    const char *id;   /* of the dump or session; of a partial its hour or day */
+    const char *id;   /* id of the dump or session record; for a partial, its hour or day */
     const char *time; /* a time, whose date and hour are written if it is an RFC 3339 time */
     const char *version, *os;
     const char *image_id, *image; /* the first image of the app without symbols */

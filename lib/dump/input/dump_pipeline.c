@@ -161,7 +161,7 @@ struct input_read {
     struct dump_pipeline *d;
     int fd;
     const char *name;
-    bool found; /* as the parameter of dump_pipeline_read */
+    bool found; /* see the parameter of dump_pipeline_read */
 };
 
 bool pipeline_ready(struct dump_pipeline *d, int fd) {

@@ -16,7 +16,7 @@ static void require(bool sentence) {
 
 /* The facts about the documents that were read from an input. */
 struct seen {
-    uint64_t line; /* of the last document */
+    uint64_t line; /* line of the last document */
     struct strbuf text;
 };
 

@@ -19,7 +19,7 @@ struct dump_stream {
                       after pos; so the end of a line with many documents is searched once */
     size_t kept;   /* offset in text after the mended lines of a text report, at or before pos */
     uint64_t line; /* line number at pos */
-    enum line_ends ends; /* of the input's lines */
+    enum line_ends ends; /* how the input's lines end */
     bool skip_rest; /* the last document was broken: lines that look like its rest are dropped */
     bool in_line;  /* a document ended at pos in the middle of a line, and the next one begins there
                       with '{' */
@@ -46,7 +46,7 @@ struct dump_stream {
                              2^64), by which `line` is wrong behind it */
     struct err broken;    /* why the input failed; reported once, after the last document */
     struct strbuf room;   /* memory for mended lines */
-    const struct report_maps *maps; /* of dump_stream_use_maps */
+    const struct report_maps *maps; /* maps given to dump_stream_use_maps */
     bool (*ready)(void *ctx);       /* see dump_stream_ask; NULL = none */
     bool (*before)(void *ctx);      /* called before each read that may wait; NULL = none */
     void *ctx;                      /* argument of both */

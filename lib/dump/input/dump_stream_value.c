@@ -54,11 +54,11 @@ static bool value_holds_report(struct dump_stream *s, const struct strbuf *value
 
 /* A value that was read. */
 struct stream_value {
-    size_t end;       /* offset behind it */
+    size_t end;       /* offset behind the value */
     bool whole;       /* the mark that ends it was read */
     bool cut;         /* the input ends before the value does */
-    bool cell;        /* it is a cell of CSV */
-    bool within_line; /* it is a string or an object, whose line may have more */
+    bool cell;        /* the value is a cell of CSV */
+    bool within_line; /* the value is a string or an object, whose line may have further values */
 };
 
 /* Reads a value, and returns whether it holds a report. A value that the end of the input cuts

@@ -93,7 +93,7 @@ enum st stream_record_string(struct span *rest, struct strbuf *out, struct err *
             break;
         }
         rest->p = token_skip_space(behind, rest->end);
-        if (rest->p == rest->end || *rest->p != ':') { /* it is no member's name */
+        if (rest->p == rest->end || *rest->p != ':') { /* the string is no member's name */
             strbuf_clear(out);
             return add_record_string(out, (struct span){string.p, behind}, e);
         }

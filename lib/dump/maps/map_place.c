@@ -163,7 +163,7 @@ static enum st keep_address(struct map_stacks *s, struct map_frame *f) {
 
 /* A range of addresses of the image with the index `image`. */
 struct map_stretch {
-    uint64_t low, high; /* both inclusive */
+    uint64_t low, high; /* lowest and highest address */
     size_t image;
 };
 

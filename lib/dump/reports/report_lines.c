@@ -293,7 +293,8 @@ void report_image_line(struct report *r, struct report_image_lines *list, const 
     const char *path = list->line ? strchr(list->line, '/') : NULL;
     const char last = path ? path[strlen(path) - 1] : 0;
     if (*s && strncmp(s, "0x", 2) != 0 && (last == '-' || last == '/')) {
-        list->line = report_join(r, list->line, "", s); /* and at a hyphen or slash of the path */
+        /* Mail also folds a line at a hyphen or slash of the path. */
+        list->line = report_join(r, list->line, "", s);
         return;
     }
     report_end_image_lines(r, list);

@@ -16,7 +16,7 @@
 
 enum { NAME_FIELD = 16, TIME_FIELD = 12, OWNER_FIELDS = 20, SIZE_FIELD = 10 };
 
-static const char magic[] = "!<arch>\n", thin_magic[] = "!<thin>\n"; /* of one length */
+static const char magic[] = "!<arch>\n", thin_magic[] = "!<thin>\n"; /* both have the same length */
 
 enum st static_archive_open(struct static_archive *a, const char *path, const uint8_t *bytes,
                             size_t len) {

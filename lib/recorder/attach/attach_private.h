@@ -54,7 +54,7 @@ struct attach_loop {
 
 /* Sums over watched threads. */
 struct attach_sums {
-    struct rec_watched all, looped; /* of all threads; of those that have a loop */
+    struct rec_watched all, looped; /* times of all threads, and of those that have a loop */
     uint64_t suppressed_alone, limited, samples, busy_samples;
     uint32_t threads, loops, threads_left_out; /* as in struct attach_totals */
     char unclear[ATTACH_TEXT];

@@ -423,11 +423,9 @@ static void a_session_that_is_killed_in_a_stall_counts_it_as_fatal(void **state)
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, &status, 0), child);
     close(pipe_fd[0]);
-    folder_put(f, ".session-20261121T100000.000Z-00000000.live", "", 0); /* of a process that was
-                                                                            killed before it
-                                                                            wrote */
-    folder_put(f, ".session-x.live", "x\n", 2);                          /* this is no name of a
-                                                                            session */
+    /* The record of a process that was killed before it wrote. */
+    folder_put(f, ".session-20261121T100000.000Z-00000000.live", "", 0);
+    folder_put(f, ".session-x.live", "x\n", 2); /* this is no name of a session */
     rec_session_recover(f->dir);
     assert_int_equal(folder_count(f, ".json", name, sizeof name), 1);
     assert_true(folder_get(f, name, text, sizeof text) > 0);

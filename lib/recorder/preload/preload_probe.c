@@ -64,7 +64,7 @@ static const struct probe_call calls[] = {
     {CALL(fsync), .arg = {NO_FD}},
     {CALL(flock), .arg = {NO_FD, 6}},
     {CALL(fallocate), .arg = {NO_FD, 0, 0, 1}},
-#ifdef SYS_rename /* other processors have only the calls that take a folder's descriptor */
+#ifdef SYS_rename /* newer processors have only the calls by a folder's descriptor */
     {CALL(rename), .arg = {TEXT(""), TEXT("")}},
     {CALL(unlink), .arg = {TEXT("")}},
     {CALL(mkdir), .arg = {TEXT("")}},

@@ -266,7 +266,7 @@ static void configure(struct stallrec_config *config) {
         config->threshold_ms = from->threshold_ms;
         if (config->first_sample_ms > config->threshold_ms / 2) {
             config->first_sample_ms =
-                config->threshold_ms / 2; /* so that there are samples before the threshold */
+                config->threshold_ms / 2; /* early enough for samples before the threshold */
         }
     }
     if (from->sample_ms > 0) {

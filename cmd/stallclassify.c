@@ -406,8 +406,8 @@ static bool watch_add(void *ctx, char *path, bool *broken) {
     size_t before = failures->count;
     struct err e = {0};
     char *operands[] = {path, NULL};
-    failures->printed = failures->untold =
-        0; /* reset, so that the limit of printed failures applies to each file */
+    /* Reset, so that the limit of printed failures applies to each file. */
+    failures->printed = failures->untold = 0;
     (void)cli_symbols_run(&run->symbols, &run->dumps, (unsigned)r->s->jobs, operands, 1);
     if (!run->broken && classify_commit_history(run->history, true, &e) != ST_OK) {
         classify_fail(run, run->history->path, &e);

@@ -222,7 +222,8 @@ enum st history_dump_text(struct history *h, const void *bytes, size_t len,
  * lock; adds one to the table if it has none, and the table of dumps has enough of them (h->kept
  * must be set). ST_ERR: as history_add. */
 enum st history_find_dump_shared(struct history *h, struct err *e) BASE_MUST_USE;
-/* Sets h->zip to the text of a dump, packed as the table has it. ST_ERR: out of memory. */
+/* Sets h->zip to the text of a dump, packed as the table has it. ST_ERR: out of memory, or the
+ * shared text cannot be read again after a dump was unpacked against another one. */
 enum st history_pack_dump(struct history *h, const char *text, size_t len,
                           struct err *e) BASE_MUST_USE;
 /* Makes the shared text anew of the dumps that are left, or drops it if they are too few, and packs
@@ -309,9 +310,9 @@ struct rolled_sum {
                             nothing; the owner calls triage_free */
 };
 /* Merges a triage into the sum: into `rest` if the sum has a base, else into `t`. The triage is
- * taken over in any case. ST_ERR: out of memory. */
+ * taken over in any case. ST_ERR: as triage_merge; its ERR_USAGE means a forged part. */
 enum st history_sum_take(struct rolled_sum *sum, struct triage *t, struct err *e) BASE_MUST_USE;
-/* Merges `rest` into `t`, and frees it. ST_ERR: out of memory. */
+/* Merges `rest` into `t`, and frees it. ST_ERR: as history_sum_take. */
 enum st history_sum_join(struct rolled_sum *sum, struct err *e) BASE_MUST_USE;
 /* Finds the kept sums of any rules from which history_read would read some of these parts, and
  * marks the parts in these sums as taken. *base: row of the sum with the most dumps; 0 = no sum can

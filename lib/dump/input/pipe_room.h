@@ -1,4 +1,4 @@
-/* The room of a pipe. */
+/* Makes a pipe hold more bytes. */
 #ifndef STALLKIT_DUMP_PIPE_ROOM_H
 #define STALLKIT_DUMP_PIPE_ROOM_H
 

@@ -1,3 +1,4 @@
+/* Reads any bytes as a trace of Android, and as any report. */
 #include "dump/input/report_support_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

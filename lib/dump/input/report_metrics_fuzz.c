@@ -1,3 +1,4 @@
+/* Reads any bytes as a payload of MetricKit's metrics, and as any report. */
 #include "dump/input/report_support_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,3 +1,4 @@
+/* Reads any bytes as text of sample(1), and as any report. */
 #include "dump/input/report_support_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -278,7 +278,7 @@ static const struct code_section *section_at(const code_vec *code, uint64_t addr
 static enum st add_linkage_entries(const struct code_section *table, struct object_extent x,
                                    uint64_t *budget, extent_vec *out, struct err *e) {
     uint64_t size = table->entry_size, end = x.high < table->high ? x.high : table->high;
-    while (size > 0 && x.low<end && * budget> 0) {
+    while (size > 0 && *budget > 0 && x.low < end) {
         uint64_t left = size - (x.low - table->low) % size;
         x.high = end - x.low > left ? x.low + left : end;
         if (!VEC_PUSH(out, x)) {

@@ -36,8 +36,7 @@ static void put_seen(struct page_writer *p, const struct summary_bucket *b) {
         page_markup(p, v->count == 1 ? " only" : "");
     }
     if (*b->first) {
-        strbuf_addf(&p->text, "%s%.10s", v->count ? ", " : "", "");
-        page_markup(p, "<time>");
+        page_markup(p, v->count ? ", <time>" : "<time>");
         page_put(p, b->first);
         page_markup(p, "</time> to <time>");
         page_put(p, b->last);

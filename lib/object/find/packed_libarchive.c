@@ -57,9 +57,10 @@ static enum st packed_damaged(const struct unpacking *u, struct err *e) {
 }
 
 static enum st too_much(const struct unpacking *u, struct err *e) {
-    return u->visitor->left ? err_set(e, ERR_LIMIT, "'%s' unpacks to too much", u->path)
-                            : err_set(e, ERR_LIMIT, "'%s' unpacks to more than %d times its size",
-                                      u->path, PACKED_RATIO);
+    return u->visitor->left
+               ? err_set(e, ERR_LIMIT, "'%s' unpacks to too much", u->path)
+               : err_set(e, ERR_LIMIT, "'%s' unpacks to more than %d times its size plus %d MiB",
+                         u->path, PACKED_RATIO, PACKED_FLOOR >> 20);
 }
 
 /* Reads one block of the current member. ST_NONE: the member's end. ST_ERR with *lost: this member

@@ -1,6 +1,4 @@
-/* SipHash-2-4, written from the paper: "SipHash: a fast short-input PRF", Aumasson and Bernstein,
- * section 2. The key is that of the paper's test vectors, so the vectors test exactly this
- * function. */
+/* Implements three hashes of bytes: SipHash-2-4, a quick one and CRC-32. */
 #include "base/hash.h"
 
 #include <string.h>
@@ -49,6 +47,9 @@ static inline struct state take_word(struct state s, uint64_t m) {
     return s;
 }
 
+/* Computes SipHash-2-4, written from the paper: "SipHash: a fast short-input PRF", Aumasson and
+ * Bernstein, section 2. The key is that of the paper's test vectors, so the vectors test hash_bytes
+ * itself. */
 uint64_t hash_bytes(const void *bytes, size_t len) {
     const uint64_t k0 = UINT64_C(0x0706050403020100), k1 = UINT64_C(0x0f0e0d0c0b0a0908);
     struct state s = {

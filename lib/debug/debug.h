@@ -86,7 +86,8 @@ struct debug_unit {
     size_t range_count, node_count; /* node: function or inlined call */
     struct debug_row *rows; /* in the order of the line table; some may belong to no sequence */
     size_t row_count;
-    struct debug_sequence *sequences; /* sequences of code, sorted by their first address */
+    /* The line table's sequences that are not empty and lie in code, by their first address. */
+    struct debug_sequence *sequences;
     size_t sequence_count;
     /* Capacities, in elements, of the arrays above. */
     size_t path_cap, function_cap, range_cap, row_cap, sequence_cap;

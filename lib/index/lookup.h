@@ -1,5 +1,6 @@
-/* Looks up function names and lines of file addresses: one interface for all sources of answers
- * (live debug info, the mapped symbol index). */
+/* Declares the interface by which function names and lines of file addresses are looked up in any
+ * source: live debug info, the mapped symbol index, both of these combined (stored.h), or names
+ * that were learned from reports. */
 #ifndef STALLKIT_INDEX_LOOKUP_H
 #define STALLKIT_INDEX_LOOKUP_H
 

@@ -134,7 +134,7 @@ struct object {
     size_t slice_count;
     struct err damage;
     struct Elf *elf;      /* libelf's handle, NULL for Mach-O; used under the lock */
-    pthread_mutex_t lock; /* guards elf and caches */
+    pthread_mutex_t lock; /* guards elf, once the object is open, and the tables of slice caches */
     /* limit in bytes for all inflated sections together, and for .gnu_debugdata */
     uint64_t inflate_cap;
 };

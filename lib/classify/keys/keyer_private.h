@@ -197,7 +197,9 @@ enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_sta
 /* judge_stack for the stack of another thread than the loop's. */
 enum st judge_other_stack(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                           struct judged_stack *out, struct err *e) BASE_MUST_USE;
-/* Judges all stacks of the dump that vote. ST_ERR: out of memory. */
+/* Fills k->samples with the dump's samples, or, if the dump is about threads that worked, with the
+ * stacks of those threads; judges each that has a weight, and sets whether and how it votes.
+ * ST_ERR: out of memory. */
 enum st judge_samples(struct keyer *k, const struct dump *d, struct err *e) BASE_MUST_USE;
 /* Chooses the stack that the dump is about. ST_NONE: the dump has none. ST_ERR: out of memory. */
 enum st choose_stack(struct keyer *k, const struct dump *d, struct judged_stack *out,

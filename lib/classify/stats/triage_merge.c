@@ -13,8 +13,9 @@
 struct mapping {
     uint32_t *texts, *pieces; /* indexes in the whole; NULL = part and whole share one table */
     uint32_t *level[KEY_LEVELS], *actions, *holders;
-    struct number_map frame_of; /* key: address of a frame of the part; value: index in frames */
-    VEC(const struct bucket_frame *) frames;
+    /* key: pointer to a frame of the part, as a number; value: index in this struct's `frames` */
+    struct number_map frame_of;
+    VEC(const struct bucket_frame *) frames; /* frames of the whole that equal those of the part */
 };
 
 static void merge_release(struct mapping *m) {

@@ -77,8 +77,9 @@ static bool equal_keys(const struct key *a, const struct key *b) {
     return equal;
 }
 
-/* Notes the key that the current stack, which belongs to bucket b, gives to its action. False: out
- * of memory. */
+/* Notes `now` as the new key of the action that the current stack, which belongs to bucket b, had
+ * without the new names, if b has better evidence than the stack noted before; sets `disagree` if
+ * that stack's key differs. False: out of memory. */
 static bool rekey_note_action(struct rekeying *r, const struct bucket *b, const struct key *now) {
     if (!r->resolve || r->raw_action == NO_INDEX || now->count == 0) {
         return true;

@@ -60,8 +60,8 @@ static bool ends_with_time(const char *text, size_t end) {
     return at > 0 && is_time_digit(text, at, at - 1);
 }
 
-/* Does text[0, end) end with a mark that loggers write in front of a line, such as ':' or ']',
- * apart from the blank after it? */
+/* Does text[0, end), behind which a blank stands, end as the text that loggers write in front of a
+ * line: with ':', ']', '|', one of `words` or a time of day? */
 static bool ends_as_prefix(const char *text, size_t end) {
     static const char *const words[] = {" -", " stdout F", " stderr F"};
     const char last = end > 0 ? text[end - 1] : 0;

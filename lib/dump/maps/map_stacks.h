@@ -17,7 +17,8 @@ enum frame_kind {
                        file */
     FRAME_ABSOLUTE, /* the frame is known by its address */
     FRAME_RELATIVE, /* the frame is known by its offset in its image */
-    FRAME_NAMED     /* the frame is known by its symbol or file alone */
+    FRAME_NAMED     /* the frame is known by its symbol or file alone, because it has no address or
+                       offset that can be used */
 };
 
 struct map_frame {

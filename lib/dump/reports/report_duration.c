@@ -255,7 +255,7 @@ static const struct told_unit {
                   {"hour", 3600000000u},
                   {"hours", 3600000000u}};
 
-/* A sentence that is searched for measurements. */
+/* The part of a text that is still to be searched for measurements: p moves towards end. */
 struct sentence {
     const char *p, *end;
 };

@@ -63,7 +63,8 @@ const struct finder_candidate *rivals_loop(const struct loop_finder *f,
     if (depths_vary(a) || depths_vary(b)) {
         return NULL; /* the waits of each are spread over several candidates */
     }
-    /* a handler's waits are for replies, and seldom longer than the loop's */
+    /* If `second` waits in a handler of the loop `first`, it waits for replies: its average wait is
+     * seldom longer than the loop's. */
     bool shorter_each =
         second->waited_ns / (second->all_waits + 1) <= first->waited_ns / (first->all_waits + 1);
     if (first->waited_ns / RIVAL_CLEARLY_MORE >= second->waited_ns && shorter_each) {

@@ -66,7 +66,8 @@ void rec_inbox_tick(struct rec_inbox *inbox, uint64_t at_ns);
 /* Takes the next event or tick in the order of their times, if it is not later than until_ns.
  * Events of different threads may be out of order by the time for which a thread was held up. */
 bool rec_inbox_take(struct rec_inbox *inbox, uint64_t until_ns, struct rec_event *out);
-/* Drops all events and ticks. */
+/* Discards all ticks, and all events up to the first that is still being written; they do not count
+ * as dropped. */
 void rec_inbox_clear(struct rec_inbox *inbox);
 /* Records that the reader is about to sleep until until_ns. False: there is an event, which should
  * be read first. */

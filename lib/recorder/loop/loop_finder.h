@@ -125,8 +125,8 @@ enum finder_verdict {
 enum finder_news {
     FINDER_NOTHING_NEW,
     FINDER_DOUBTS, /* the believed loop is in doubt from now on */
-    FINDER_FOUND   /* a loop is believed, a new one or the former one again; finder_idle gives its
-                      waits */
+    FINDER_FOUND   /* a loop is believed, a new one or the former one again, or a young loop is in
+                      doubt; finder_idle gives the waits by which earlier time is judged again */
 };
 
 /* Waits with short pauses between them, from the start of the first to the end of the last. If
@@ -241,8 +241,8 @@ void finder_init(struct loop_finder *f, uint64_t threshold_ns,
 /* Judges a wait of the thread that begins at now_ns. */
 enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait *wait,
                                  uint64_t now_ns);
-/* Ends the wait. It must be called for each wait that blocked, whatever the verdict was, except for
- * a wait that was left by a jump. */
+/* Ends the wait. It must be called for each wait that was allowed to block, whatever the verdict
+ * was, except for a wait that was left by longjmp. */
 void finder_end(struct loop_finder *f, uint64_t now_ns);
 /* Does the finder need the number of the interpreter's frames in the wait that continues at now_ns?
  * The answer is to be given by finder_tell_inner, before the wait's finder_end. */
@@ -262,8 +262,9 @@ void finder_miss(struct loop_finder *f, uint64_t now_ns);
  * the believed loop. */
 void finder_forget_conditions(struct loop_finder *f);
 
-/* Returns the change made by finder_begin or finder_finish, or, where both changed, FINDER_FOUND
- * and then FINDER_DOUBTS; a further call returns FINDER_NOTHING_NEW. */
+/* Returns the change that the latest finder_begin or finder_finish made. If it brought a young loop
+ * into doubt, the first call returns FINDER_FOUND, after which all earlier time is judged again,
+ * and the second call returns FINDER_DOUBTS. A further call returns FINDER_NOTHING_NEW. */
 enum finder_news finder_take_news(struct loop_finder *f);
 
 /* After FINDER_FOUND: sets out to the times in which the loop was idle, or in which that is not

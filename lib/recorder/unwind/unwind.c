@@ -218,7 +218,7 @@ bool unwind_is_return_async(struct unwinder *u, uint64_t pc) {
 }
 
 /* Does a call instruction end at `pc`, in memory that is in no module? False if that memory cannot
- * be read; true if the platform cannot read such memory at all. */
+ * be read; true if u->modules.read_async is NULL, as no such memory can be read then. */
 static bool is_made_call_async(struct unwinder *u, uint64_t pc) {
     enum { BEFORE = 8 }; /* bytes, as no call instruction is longer */
     uint8_t bytes[BEFORE];

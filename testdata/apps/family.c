@@ -12,11 +12,12 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "turns.h"
 
-enum { STALL_MS = 600, FORKS = 500, BUSY_MS = 3000, CHILD_PATIENCE_S = 20 };
+enum { STALL_MS = 600, FORKS = 500, BUSY_MS = 3000, CHILD_PATIENCE_S = 20, LOCKED_MS = 200 };
 
 extern char **environ;
 
@@ -109,6 +110,39 @@ static void prefork(void) {
     }
     await(worker[0]);
     await(worker[1]);
+}
+
+static volatile sig_atomic_t polled;
+
+static void poll_in_handler(int number) {
+    (void)number;
+    poll(NULL, 0, 1);
+    polled = 1;
+}
+
+/* Holds the lock of the recorder's folder, as the start of another recorder does, while the
+ * recorder of this process starts, in which a signal handler waits. */
+static void start_beside_another(const char *folder) {
+    int ends[2];
+    char c;
+    if (pipe(ends) != 0 || chdir(folder) != 0) {
+        die(folder);
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        int fd = open(".stallrec-lock", O_RDWR | O_CREAT, 0600);
+        bool held = fd >= 0 && fcntl(fd, F_SETLK, &lock) == 0 && write(ends[1], "", 1) == 1;
+        sleep_ms(LOCKED_MS);
+        _exit(held ? 0 : 1);
+    }
+    require(read(ends[0], &c, 1) == 1, "no lock");
+    signal(SIGALRM, poll_in_handler);
+    struct itimerval soon = {.it_value = {0, LOCKED_MS * 1000 / 2}};
+    setitimer(ITIMER_REAL, &soon, NULL);
+    stall(STALL_MS);
+    require(polled, "no signal");
+    await(child);
 }
 
 /* Makes a child past the C library, as a sandbox does, and stalls. */
@@ -253,6 +287,8 @@ int main(int argc, char **argv) {
         clone_and_stall();
     } else if (strcmp(mode, "prefork") == 0) {
         prefork();
+    } else if (argc > 2 && strcmp(mode, "start-beside-another") == 0) {
+        start_beside_another(argv[2]);
     } else if (strcmp(mode, "daemon") == 0) {
         become_daemon();
     } else if (strcmp(mode, "sleep") == 0) {

@@ -249,6 +249,7 @@ void preload_watch_begin(struct thread_watch *w, const struct preload_config *co
     w->program = program;
     w->shared = (struct monitor_thread){0};
     w->process = NULL;
+    w->recording = RECORDING_NONE;
     w->first = false;
     w->waits = w->idle = w->untold = false;
     w->waited_ns = 0;

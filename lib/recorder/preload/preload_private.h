@@ -118,13 +118,18 @@ enum {
     PRELOAD_INTERVALS = 96
 };
 
+/* The calling thread waits while its recording starts, too: the start sleeps until a lock is free,
+ * and a signal handler may poll. Such waits are passed on, as the watch is not complete. */
+enum preload_recording { RECORDING_NONE, RECORDING_STARTS, RECORDING_RUNS };
+
 /* A watched thread. Only that thread uses it, except for `taken`, `shared`, `loop`, `inbox` and
  * `loop_at`. */
 struct thread_watch {
     atomic_bool taken;
-    struct monitor_thread shared; /* if shared.loop is NULL, the thread is not recorded yet */
-    struct stallrec_loop loop;    /* the loop of this thread, used unless `first` is true */
-    struct rec_inbox inbox;       /* the inbox of this thread, used unless `first` is true */
+    struct monitor_thread shared;
+    enum preload_recording recording;
+    struct stallrec_loop loop; /* the loop of this thread, used unless `first` is true */
+    struct rec_inbox inbox;    /* the inbox of this thread, used unless `first` is true */
     uint64_t stack_top, stack_size;
     uint64_t begin_ns; /* of the main thread, preload_begin_ns; of another thread, the time at which
                           its watching began */

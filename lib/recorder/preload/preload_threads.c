@@ -127,10 +127,14 @@ static void add(struct thread_watch *w) {
  * not recorded, now or for good, and w may then belong to another thread. */
 static bool record_thread(struct thread_watch *w) {
     int state = RECORDER_NONE;
+    if (w->recording != RECORDING_NONE) {
+        return false; /* a signal handler waits while the recording starts */
+    }
     bool first = atomic_compare_exchange_strong(&watch.recorder, &state, RECORDER_STARTS);
     if (!first && state != RECORDER_RUNS) {
         return false; /* if the recorder is starting, the next wait tries again */
     }
+    w->recording = RECORDING_STARTS;
     if (first) {
         state = (int)start_for(w);
         w->process = watch.process;
@@ -139,6 +143,7 @@ static bool record_thread(struct thread_watch *w) {
         w->process = watch.process;
         add(w);
     }
+    w->recording = w->shared.loop ? RECORDING_RUNS : RECORDING_NONE;
     if (w->shared.loop) {
         __atomic_fetch_add(&w->process->threads, 1, __ATOMIC_RELAXED);
         return true;
@@ -286,7 +291,7 @@ struct thread_watch *preload_own_watch(bool begins) {
     if (!w && begins && *watch.config->threads != '\0') {
         w = choose_thread();
     }
-    if (!w || w->shared.loop) {
+    if (!w || w->recording == RECORDING_RUNS) {
         return w;
     }
     int saved_errno = errno;

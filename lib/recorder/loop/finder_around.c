@@ -9,14 +9,18 @@
 #include "loop/finder_rivals.h"
 
 enum {
-    AROUND_WAITS = 3,  /* number of waits between waits for descriptors that a wait clearly around
-                          them needs; RIVAL_RETURNS are needed if it is not clear */
-    ASIDE_WAITS = 5,   /* number of such waits that one needs which is no further out */
+    AROUND_WAITS = 3, /* number of waits between waits for descriptors that a wait clearly around
+                         them needs; RIVAL_RETURNS are needed if it is not clear */
+    ASIDE_WAITS = 4,  /* number of such waits that one needs which is no further out. These, and the
+                         wait before them, may have been told as stalls, and a dump can be taken
+                         back only while it is one of the REC_RECORDS in memory */
     AROUND_DOUBT = 16, /* a wait around others that takes less than their time divided by this is
                           none of an idle loop */
     FOLLOWS_WAITS = 16 /* number of waits for descriptors after which a loop has followed the wait
                           around them, together with FOLLOWS_NS */
 };
+
+_Static_assert((int)ASIDE_WAITS + 1 < (int)REC_RECORDS, "one record is free for an open stall");
 
 /* Time in ns that waits for descriptors take at least to be those of a loop that follows. */
 #define FOLLOWS_NS UINT64_C(2000000000)
@@ -69,14 +73,15 @@ static uint64_t waited_within(const struct loop_finder *f, const struct finder_c
     return waited_ns;
 }
 
-/* Does the thread spend most of its waits in a, which is no wait further out than the loop c?
- * Nothing tells then whether it idles in a, or works there. A wait on a condition variable further
- * in is one for a worker, and one with more of an interpreter's frames is a handler's. */
+/* Has the thread waited in a, which is no wait further out than the loop c, for at least as long as
+ * in c? Nothing tells then whether it idles in a, or works there. A factor would make a busy
+ * machine decide, on which waits for the replies of other processes take longer, and sleeps do not.
+ * A wait on a condition variable further in is one for a worker, and one with more of an
+ * interpreter's frames is a handler's. */
 static bool takes_the_time(const struct finder_candidate *a, const struct finder_candidate *c) {
     bool inside = c->inner != 0 && a->inner > c->inner;
     return a->object.kind != FINDER_CONDITION && !inside && a->between >= ASIDE_WAITS &&
-           a->waited_ns / RIVAL_CLEARLY_MORE >= c->waited_ns &&
-           a->waited_ns / a->all_waits >= IDLE_EACH_NS;
+           a->waited_ns >= c->waited_ns && a->waited_ns / a->all_waits >= IDLE_EACH_NS;
 }
 
 static enum finder_claim claim_of(const struct loop_finder *f, const struct finder_candidate *a,

@@ -81,11 +81,25 @@ static void sleeps_that_take_most_of_the_time_leave_the_loop_unknown(void **stat
     }
 }
 
+/* A busy machine makes the replies late: nine turns, in two of which a handler stalls. */
+static void
+sleeps_that_take_little_more_time_than_late_replies_leave_the_loop_unknown(void **state) {
+    (void)state;
+    struct sleeper s = sleeper();
+    for (unsigned i = 0; i < 9; i++) {
+        turns(&s, 1, FINDER_LOCK, INNER, 400, i == 4 || i == 7 ? 640 : 180);
+    }
+    assert_true(s.finder.doubt);
+    assert_int_equal(s.doubts, 1);
+    finder_finish(&s.finder, s.now);
+    assert_true(s.finder.doubt);
+}
+
 static void short_sleeps_or_those_that_take_less_than_the_polls_are_part_of_a_turn(void **state) {
     (void)state;
     struct sleeper shorter = sleeper(), less = sleeper();
     turns(&shorter, 40, FINDER_SLEEP, DEEP, 16, 5);
-    turns(&less, 20, FINDER_SLEEP, DEEP, 400, 300);
+    turns(&less, 20, FINDER_SLEEP, DEEP, 300, 400);
     const struct sleeper *all[] = {&shorter, &less};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         assert_int_equal(all[i]->doubts, 0);
@@ -251,6 +265,8 @@ int main(void) {
         cmocka_unit_test(wait_that_is_clearly_around_the_polls_is_the_loop),
         cmocka_unit_test(lock_taken_at_two_places_of_a_function_is_one_loop),
         cmocka_unit_test(sleeps_that_take_most_of_the_time_leave_the_loop_unknown),
+        cmocka_unit_test(
+            sleeps_that_take_little_more_time_than_late_replies_leave_the_loop_unknown),
         cmocka_unit_test(short_sleeps_or_those_that_take_less_than_the_polls_are_part_of_a_turn),
         cmocka_unit_test(sleeps_within_the_turns_of_a_loop_are_none),
         cmocka_unit_test(sleeps_alone_are_no_loop),

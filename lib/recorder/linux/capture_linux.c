@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,8 +34,9 @@ enum {
     CACHE_ENTRIES = 4096,
     RETRIES = 2,
     OWN_STACK_MAX = 1 << 30,
-    ANSWER_MS = 20,   /* longest wait for the signal handler of a running thread */
-    STARVED_MS = 250, /* longest further wait for a runnable thread without a processor */
+    STACK_KNOWN = 8 << 20, /* bytes of a main thread's stack whose limit is not known */
+    ANSWER_MS = 20,        /* longest wait for the signal handler of a running thread */
+    STARVED_MS = 250,      /* longest further wait for a runnable thread without a processor */
 };
 
 /* State about the process that the captures of all its watched threads share. */
@@ -48,6 +50,7 @@ struct capture_process {
 struct capture_linux {
     struct copy_source source; /* the watched thread */
     struct proc_file stat_file, comm_file;
+    char name[REC_NAME_MAX];
     const struct stallrec_loop *loop;
     const struct rec_loop_latest *latest; /* NULL: the loop is not found while it runs */
     struct capture_process *process;      /* &own, or the first capture's */
@@ -182,6 +185,16 @@ static struct rec_wait main_wait_async(const struct capture_linux *c) {
     return thread_wait_async(&c->process->locks, c->source.pid, c->source.target.tid, &call);
 }
 
+/* Reads the thread's name, which stays that of the last reading once the thread has ended. */
+static void read_name_async(struct capture_linux *c) {
+    char name[REC_NAME_MAX];
+    size_t n = proc_file_read_async(&c->comm_file, name, sizeof name - 1);
+    if (n > 0) {
+        name[name[n - 1] == '\n' ? n - 1 : n] = '\0';
+        memcpy(c->name, name, sizeof name);
+    }
+}
+
 static bool main_thread_async(void *ctx, struct rec_thread *out) {
     struct capture_linux *c = ctx;
     char stat[256];
@@ -192,8 +205,8 @@ static bool main_thread_async(void *ctx, struct rec_thread *out) {
     out->cpu_ns = copy_cpu_ns_async(c->source.clock);
     out->cpu_permille = threads_linux_share_async(c->others, c->source.target.tid);
     out->state = proc_parse_state_async(stat, size);
-    size_t n = proc_file_read_async(&c->comm_file, out->name, sizeof out->name - 1);
-    out->name[n > 0 && out->name[n - 1] == '\n' ? n - 1 : n] = '\0';
+    read_name_async(c);
+    memcpy(out->name, c->name, sizeof out->name);
     out->waits_for = main_wait_async(c);
     return true;
 }
@@ -266,15 +279,30 @@ const struct copy *capture_linux_copy(const struct capture_linux *c) {
 
 /* ---- start and end ---- */
 
+/* The GNU C library's start of the main thread's stack, from which pthread_getattr_np(3) derives
+ * its upper bound, too. */
+extern void *__libc_stack_end __attribute__((weak));
+
+/* Takes the upper bound of the main thread's stack, and STACK_KNOWN bytes below it, which Linux
+ * keeps free of other mappings. */
+static void presume_main_stack(struct signal_target *target) {
+    if (gettid() == getpid() && &__libc_stack_end != NULL) {
+        uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+        target->hi = ((uint64_t)(uintptr_t)__libc_stack_end & ~(page - 1)) + page;
+        target->lo = target->hi - STACK_KNOWN;
+    }
+}
+
 /* Finds the bounds of the calling thread's stack; they stay 0 if they are not known. For the main
- * thread glibc derives them from /proc/self/maps and the stack limit. Without a limit the bounds
- * include all addresses down to the next mapping, where heaps and coroutines' stacks may be mapped
- * later. */
+ * thread glibc derives them from /proc/self/maps and the stack limit, and fails where a filter
+ * refuses to tell the limit. Without a limit the bounds include all addresses down to the next
+ * mapping, where heaps and coroutines' stacks may be mapped later. */
 static void capture_find_stack(struct signal_target *target) {
     pthread_attr_t attr;
     void *base = NULL;
     size_t size = 0;
     if (pthread_getattr_np(pthread_self(), &attr) != 0) {
+        presume_main_stack(target);
         return;
     }
     if (pthread_attr_getstack(&attr, &base, &size) == 0 && size > 0) {
@@ -307,6 +335,7 @@ static void open_own_source(struct capture_linux *c, int signal_number) {
     proc_file_open_async(&source->status_file, source->target.tid, "status");
     proc_file_open_async(&c->stat_file, source->target.tid, "stat");
     proc_file_open_async(&c->comm_file, source->target.tid, "comm");
+    read_name_async(c);
     capture_find_stack(&source->target);
 }
 

@@ -127,17 +127,25 @@ static struct target *start(void (*leaf)(struct target *), bool block_signals) {
     return t;
 }
 
-static void finish(struct target *t) {
+static void end_thread(struct target *t) {
     t->stop = true;
     pthread_mutex_unlock(&t->mutex);
     sem_post(&t->sem);
     assert_int_equal(write(t->pipe[1], "x", 1), 1);
     pthread_join(t->thread, NULL);
+}
+
+static void free_target(struct target *t) {
     capture_linux_free(t->capture);
     close(t->pipe[0]);
     close(t->pipe[1]);
     close(t->epoll);
     free(t);
+}
+
+static void finish(struct target *t) {
+    end_thread(t);
+    free_target(t);
 }
 
 struct sample {
@@ -553,6 +561,17 @@ static void sampling_allocates_nothing(void **state) {
     finish(t);
 }
 
+static void thread_that_has_ended_keeps_its_name(void **state) {
+    (void)state;
+    struct target *t = start(wait_poll, false);
+    struct rec_thread thread = {0};
+    await_ready(t);
+    end_thread(t);
+    assert_true(t->table.main_thread(t->table.ctx, &thread));
+    assert_string_equal(thread.name, "capture_linux_t");
+    free_target(t);
+}
+
 static void thread_is_described(void **state) {
     (void)state;
     struct target *t = start(wait_poll, false);
@@ -606,6 +625,7 @@ int main(void) {
         cmocka_unit_test(handler_that_the_program_put_in_place_gets_no_signal_of_ours),
         cmocka_unit_test(sampling_allocates_nothing),
         cmocka_unit_test(thread_is_described),
+        cmocka_unit_test(thread_that_has_ended_keeps_its_name),
         cmocka_unit_test(frames_lie_in_images),
     };
     return cmocka_run_group_tests_name("capture_linux", tests, NULL, NULL);

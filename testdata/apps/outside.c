@@ -52,8 +52,11 @@ NOINLINE void outside_computes(int ms) {
 
 NOINLINE void outside_sleeps(int ms) {
     struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
+    double begin = clock_ms();
     interrupted += nanosleep(&t, NULL) != 0;
     if (dies) {
+        printf("died %.0f\n", clock_ms() - begin);
+        fflush(stdout);
         kill(getpid(), SIGKILL);
     }
     sink += 1;

@@ -70,8 +70,8 @@ static void wrote_recovered(void *ctx, const struct rec_dump *dump, const struct
     rec_policy_wrote(&rec->policy, dump, about, path, st);
 }
 
-/* Recovers the spools of processes that died. It runs on the monitor thread, so that the app's
- * start waits for no file. */
+/* Recovers the spools of processes that died, and counts their dumps in rec->written and
+ * rec->earlier. It runs on the monitor thread, so that the app's start waits for no file. */
 static void monitor_recover(struct stallrec *rec) {
     struct rec_recovered recovered;
     struct rec_recovery how = {
@@ -147,8 +147,8 @@ static void sum_loop(const struct monitor_loop *l, uint64_t now, struct monitor_
     }
 }
 
-/* Adds up the counts of all threads that are or were watched, and publishes the sums to the
- * session's record, to monitor_totals() and to finding.publish. */
+/* Adds up the counts of all threads that are or were watched, and publishes them to the session's
+ * record, to monitor_totals() and to finding.publish. */
 static void publish_totals(struct stallrec *rec) {
     const uint64_t now = stallrec_clock_ns();
     const struct rec_inbox *inbox = rec->first.thread->inbox;
@@ -199,9 +199,9 @@ static void end_loop(struct stallrec *rec, unsigned i, struct monitor_loop *l) {
     atomic_store(&thread->released, true);
 }
 
-/* Steps all watched threads, and ends the watching of those that have ended. Returns the time by
- * which the next call is due, in ns of the recorder's clock; 0 = at once, REC_NEVER = only when an
- * event comes. */
+/* Steps all watched threads, begins the watching of those that were added, and ends that of those
+ * that have ended. Returns the time by which the next call is due, in ns of the recorder's clock; 0
+ * = at once, REC_NEVER = only when an event comes. */
 static uint64_t step_all(struct stallrec *rec) {
     uint64_t next = REC_NEVER;
     bool overdue = false;

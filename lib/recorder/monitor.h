@@ -78,7 +78,9 @@ void monitor_report_trace(struct stallrec *rec, uint32_t *failed);
 bool monitor_stop(struct stallrec *rec, uint64_t until_ns);
 
 /* The counts of all threads that were ever watched, added up when the monitor last went to sleep or
- * ended its work. monitor_totals may be called by any thread, until stallrec_stop. */
+ * ended its work. core.threads_left_out is the largest of the threads, watched.unclear_at that of
+ * one of them, and capture.gone is not set. monitor_totals may be called by any thread, until
+ * stallrec_stop. */
 struct monitor_totals {
     struct rec_totals core;
     struct capture_counts capture;

@@ -61,9 +61,9 @@ void monitor_loop_open_spool(struct monitor_loop *l) {
 /* ---- writing ---- */
 
 /* Sets rec->cpu_permille to the process's CPU use since the last measurement (1000 = one
- * processor). No effect if that was less than 50 ms ago, or if the CPU time is not known. The first
- * measurement counts from recorder_prepare, or, if the CPU time was not known there, all CPU time
- * since the process began. */
+ * processor). No effect if the last measurement was less than 50 ms ago, or if the CPU time is not
+ * known. The first measurement counts from recorder_prepare, or, if the CPU time was not known
+ * there, all CPU time since the process began. */
 static void measure_cpu(struct stallrec *rec, uint64_t now) {
     if (now - rec->busy_at < UINT64_C(50000000)) {
         return;
@@ -92,9 +92,9 @@ static bool monitor_write_dump(struct monitor_loop *l, const struct rec_dump *du
     return st == STALLREC_OK;
 }
 
-/* Writes one dump. If that fails, as on a full disk, the dump stays in memory and in the spool, and
- * is tried again after RETRY_MS ms; if the memory for dumps is used up, the dump is given up as
- * lost. */
+/* Writes one dump and frees its room in the core. If that fails, as on a full disk, the dump stays
+ * in memory and in the spool, and is tried again after RETRY_MS ms; if the memory for dumps is used
+ * up, the dump is given up as lost. */
 static void write_or_postpone(struct monitor_loop *l, const struct rec_dump *dump, uint64_t now) {
     const char *path = NULL;
     bool ok = monitor_write_dump(l, dump, &path);

@@ -100,13 +100,15 @@ uint64_t monitor_loop_step(struct monitor_loop *l, bool *overdue);
 /* Passes the last events to the core, and then reports that watching ends, because the thread has
  * ended or the recorder stops. */
 void monitor_loop_finish(struct monitor_loop *l);
-/* Writes the remaining dumps, and the trace. It must be called after monitor_loop_finish. */
+/* Writes the remaining dumps, and the trace. Dumps that cannot be written stay in the spool for the
+ * next start, or, without a usable spool, are lost. It must be called after monitor_loop_finish. */
 void monitor_loop_write_rest(struct monitor_loop *l);
 /* Has the thread ended? The end of a thread by the bare system call is noticed only when the
  * thread seems to stall. */
 bool monitor_loop_has_ended(const struct monitor_loop *l);
 /* Writes the trace to its file if `idle`, if its buffer is a quarter full, or if a second has
- * passed since the last write. No effect if no trace is written or the thread is over. */
+ * passed since the last write. If the last event is over 1 ms old, the core first gets a
+ * REC_EVENT_WAIT. No effect if no trace is written or the thread is over. */
 void monitor_loop_flush(struct monitor_loop *l, bool idle);
 /* Prepares for the monitor's sleep, in which the thread's loop and inbox wake it (rec_loop_arm,
  * rec_inbox_sleep). Lowers *until_ns to the time at which the loop must be polled next. False: the
@@ -116,9 +118,9 @@ bool monitor_loop_arm(struct monitor_loop *l, uint64_t *until_ns);
 /* Closes the spool; its file is removed unless unwritten dumps stay in it. It must be called
  * before the session is closed, in whose folder the file is. */
 void monitor_loop_close_spool(struct monitor_loop *l);
-/* Frees the members of *l, but not *l. It must be called on the monitor thread, or while that
- * thread does not use *l; for the first thread after the session is closed, which uses the
- * platform's texts. */
+/* Frees the platform, the trace and the core of *l, but not *l. It must be called on the monitor
+ * thread, or while that thread does not use *l; for the first thread after the session is closed,
+ * which uses the platform's texts. */
 void monitor_loop_release(struct monitor_loop *l);
 
 /* ---- monitor.c ---- */

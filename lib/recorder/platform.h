@@ -64,8 +64,8 @@ enum stallrec_error rec_platform_new_beside(struct rec_platform **out, struct re
                                             const struct stallrec_config *config,
                                             const struct stallrec_loop *loop);
 /* Compares samples of waits with the latest wait of the thread's loop, which is borrowed until
- * rec_platform_free. It must be called before the first sample, for a loop that is found while it
- * runs. */
+ * rec_platform_free, and does not signal the thread while latest->guard forbids it. No effect on
+ * Darwin. It must be called before the first sample, for a loop that is found while it runs. */
 void rec_platform_compare(struct rec_platform *platform, struct rec_loop_latest *latest);
 /* Is the calling thread the process's main thread? */
 bool rec_platform_is_main_thread(void);
@@ -104,8 +104,8 @@ void rec_platform_watch_forks(void (*in_child)(void));
 
 /* ---- the monitor's sleep: the clock is stallrec_clock_ns ---- */
 
-/* Sleeps while *word == expected, at most until until_ns of stallrec_clock_ns (REC_NEVER = no
- * limit). May return early. */
+/* Sleeps while *word == expected, at most until until_ns (REC_NEVER = no limit). It may return
+ * early. */
 void rec_word_wait(uint32_t *word, uint32_t expected, uint64_t until_ns);
 /* Wakes the thread that waits on the word. Hooks call it on the watched thread: no lock, no
  * allocation, errno kept. */
@@ -128,8 +128,9 @@ void rec_spool_keep_from_children(void *map, size_t size);
  * system cannot check the copy, SIGBUS is still possible. */
 bool rec_spool_store(unsigned char *to, const unsigned char *from, size_t len);
 
-/* Returns the start time of a process, in the system's units, which identifies it together with
- * its id. 0 = there is no such process, it is a zombie, or the time is not known. */
+/* Returns the start time of a process, in the system's units, which identifies it together with its
+ * id. 0 = there is no such process, the time is not known, or, on Linux, the process is a
+ * zombie. */
 uint64_t rec_process_start(uint32_t pid);
 
 #endif

@@ -105,8 +105,8 @@ static enum stallrec_error begin_trace(struct monitor_loop *l, const struct stal
     return STALLREC_OK;
 }
 
-/* Zeroes the loop of the calling thread, so that only edges since the start count. `launched`
- * keeps whether the main loop had waited. */
+/* Zeroes the loop of the calling thread, so that only edges since the start count, and lets l->poll
+ * read it. `launched` keeps whether the main loop had waited. */
 static void clear_loop(struct monitor_loop *l) {
     struct stallrec_loop *loop = l->thread->loop;
     if (l == &l->rec->first && loop->idle_ != 0) {

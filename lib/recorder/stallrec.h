@@ -141,7 +141,8 @@ struct stallrec_callbacks {
      * killed, unless the disk has no room for it (meter.spooled is false in its dump, see
      * stall-dump(5)). */
     void (*stall_begin)(void *user, const struct stallrec_stall *stall);
-    /* Called when a stall has ended; at_ms is its duration. */
+    /* Called when a stall has ended, or is no longer watched, as when the recorder stops; at_ms is
+     * the duration of the stall up to then. */
     void (*stall_end)(void *user, const struct stallrec_stall *stall);
     /* Called when a dump was written, also for dumps that a killed process had left in the
      * directory. */
@@ -255,8 +256,9 @@ STALLREC_API enum stallrec_error stallrec_start(struct stallrec **out,
                                                 const struct stallrec_config *config);
 
 /* Stops the monitor, writes all dumps (a stall that still continues is written as not ended), joins
- * the monitor thread, and frees all but the loop. rec may be NULL. It may be called from any thread
- * but the monitor, and has no effect in a forked child. */
+ * the monitor thread, and frees all but the loop. A dump that cannot be written is left to the next
+ * start, or, without a spool, lost. rec may be NULL. It may be called from any thread but the
+ * monitor, and has no effect in a forked child. */
 STALLREC_API void stallrec_stop(struct stallrec *rec);
 
 /* ---- batches ---- */
@@ -282,8 +284,9 @@ struct stallrec_batch {
  * stay, and nothing is sent twice under another id, whenever the process is killed. *out is written
  * on STALLREC_OK only. A recorder may run meanwhile, but need not. It takes memory and time, so it
  * must not be called on the main thread, and only once at a time for a directory.
- * STALLREC_ERR_NOTHING: there is nothing to send. STALLREC_ERR_CONFIG: size or max_bytes is out of
- * range. STALLREC_ERR_DIRECTORY, _WRITE: see errno. STALLREC_ERR_MEMORY: out of memory. */
+ * STALLREC_ERR_NOTHING: there is nothing to send, or only files that are left out.
+ * STALLREC_ERR_CONFIG: size or max_bytes is out of range. STALLREC_ERR_DIRECTORY, _WRITE: see
+ * errno. STALLREC_ERR_MEMORY: out of memory. */
 STALLREC_API enum stallrec_error stallrec_batch_next(const char *directory, uint64_t max_bytes,
                                                      struct stallrec_batch *out);
 /* Confirms that the batch arrived: removes it, and the dumps and sessions in it. The call may be
@@ -303,16 +306,15 @@ enum {
 
 /* Sets a key about the app's state that later dumps show: {"screen":"Checkout"}. Both texts are
  * copied; value NULL or "" removes the key. The monitor reads the keys at each detection without a
- * lock.
- * config.home becomes "~" in values. STALLREC_ERR_CONTEXT: the key is not in config.context_keys,
- * is empty or too long, or no slot is free. rec NULL: no effect, STALLREC_OK. Any thread may call
- * it, also several at once. */
+ * lock. config.home becomes "~" in values. STALLREC_ERR_CONTEXT: the key is not in
+ * config.context_keys, is empty or too long, or no slot is free for a new key. rec NULL, or a
+ * forked child: no effect, STALLREC_OK. Any thread may call it, also several at once. */
 STALLREC_API enum stallrec_error stallrec_context_set(struct stallrec *rec, const char *key,
                                                       const char *value);
 /* Records that the app came to the foreground (1) or left it (0). In the background the system may
  * end the app at any time, so no stall is fatal there. Until the first call the app counts as in
- * the foreground, and dumps do not mention it. rec NULL: no effect. Any thread may call it, also
- * several at once. */
+ * the foreground, and dumps do not mention it. rec NULL, or a forked child: no effect. Any thread
+ * may call it, also several at once. */
 STALLREC_API void stallrec_foreground(struct stallrec *rec, int foreground);
 
 /* ---- what the app tells: frames, launches, actions, posted tasks ----
@@ -409,8 +411,9 @@ enum {
     STALLREC_NOTIFY_BESIDE_ = 16 /* the monitor sleeps on stallrec_main_loop's word */
 };
 
-/* Returns the loop of the watched thread; if rec is NULL, its hooks do nothing. It is valid until
- * the process ends, also after stallrec_stop, so that hooks need no check. */
+/* Returns the loop of the thread that started the recorder. rec may be NULL: its hooks then only
+ * store times that nobody reads. The loop is valid until the process ends, also after
+ * stallrec_stop, so that hooks need no check. */
 STALLREC_API struct stallrec_loop *stallrec_main_loop(struct stallrec *rec);
 
 /* Returns the time of the recorder's clock: monotonic, in ns, without time of system suspension. */

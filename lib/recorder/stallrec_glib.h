@@ -21,9 +21,10 @@ extern "C" {
 struct _GMainContext; /* declares GMainContext, so that no header of GLib is needed */
 
 /* Watches a context (NULL: the default one). Its poll function is wrapped, so that each wait is
- * idle and the time between waits is busy, also in nested loops (gtk_dialog_run, g_main_loop_run
- * in a callback); a poll that does not wait (idle handlers) is a turn. A poll function that was
- * set before is called. Pings are answered through a source of default priority.
+ * idle and the time between waits is busy, also in nested loops (gtk_dialog_run, g_main_loop_run in
+ * a callback); a poll that does not wait (idle handlers) is a turn. A poll function that was set
+ * before is called. Pings are answered through a source of default priority, by
+ * stallrec_attach_ping_fd.
  *
  * It must be called by the watched thread, which need not own the context yet; polls of other
  * threads that run the context are only passed on. Waits for another context within a callback (a
@@ -37,10 +38,11 @@ struct _GMainContext; /* declares GMainContext, so that no header of GLib is nee
 STALLREC_API enum stallrec_error stallrec_attach_glib(struct stallrec *rec,
                                                       struct _GMainContext *context);
 
-/* Restores the context's poll function. If the program has set another poll function since the
- * attach, that one stays, because it may call ours; ours then only passes calls on, and a later
- * attach of the same context uses it again. It must be called by the watched thread, also in a
- * callback, before stallrec_stop. No effect if no context is attached. */
+/* Restores the context's poll function, detaches the descriptor of pings, and leaves the loop idle.
+ * If the program has set another poll function since the attach, that one stays, because it may
+ * call ours; ours then only passes calls on, and a later attach of the same context uses it again.
+ * It must be called by the watched thread, also in a callback, before stallrec_stop. No effect if
+ * no context is attached. */
 STALLREC_API void stallrec_detach_glib(void);
 
 #ifdef __cplusplus

@@ -46,18 +46,19 @@ STALLREC_API int stallrec_epoll_pwait(struct stallrec_loop *loop, int fd,
                                       const sigset_t *mask);
 
 /* Makes a descriptor for STALLREC_DETECT_PING that becomes readable when the recorder pings the
- * loop. The program adds it to the descriptors for which the loop waits (EPOLLIN),
- * level-triggered, and calls stallrec_ping_fd_answer when it is readable. Without it, or another
- * adapter that answers pings, the detector is off. *fd is written on STALLREC_OK only and belongs
- * to the recorder. STALLREC_ERR_RUNNING: there is such a descriptor already.
- * STALLREC_ERR_UNSUPPORTED: no descriptor is free, see errno. rec NULL: *fd never becomes
- * readable. It must be called on the watched thread. */
+ * loop. The program adds it to the descriptors for which the loop waits (EPOLLIN), level-triggered,
+ * and calls stallrec_ping_fd_answer when it is readable. Without it, or another adapter that
+ * answers pings, the detector is off. The call replaces the poster of stallrec_set_poster, until
+ * the detach. *fd is written on STALLREC_OK only and belongs to the recorder. STALLREC_ERR_RUNNING:
+ * there is such a descriptor already. STALLREC_ERR_UNSUPPORTED: no descriptor is free, see errno.
+ * rec NULL: *fd never becomes readable. It must be called on the watched thread. */
 STALLREC_API enum stallrec_error stallrec_attach_ping_fd(struct stallrec *rec, int *fd);
 /* Answers the recorder's ping; no effect if there is none. It must be called on the watched
  * thread. */
 STALLREC_API void stallrec_ping_fd_answer(void);
-/* Closes the descriptor. It must be called before stallrec_stop, on the watched thread, after the
- * loop has ceased to wait for the descriptor. No effect if there is none. */
+/* Closes the descriptor and removes the poster. It must be called before stallrec_stop, on the
+ * watched thread, after the loop has ceased to wait for the descriptor. No effect if there is
+ * none. */
 STALLREC_API void stallrec_detach_ping_fd(void);
 #endif
 

@@ -11,7 +11,8 @@
 #include "core/capture.h"
 
 struct rec_anneal {
-    uint64_t *functions; /* [cap] functions of the remembered stack, innermost first */
+    uint64_t *functions; /* [cap] functions of the remembered stack, innermost first; frames further
+                            out are left out */
     uint32_t cap;
     uint32_t count;
     bool known; /* true: a stack is remembered; `count` 0 stands for a stack that could not be taken
@@ -25,8 +26,9 @@ void rec_anneal_init(struct rec_anneal *anneal, uint64_t *functions, uint32_t ca
 /* Forgets the remembered stack and sets the interval to 1. Callers use it while the track has no
  * open stall. */
 void rec_anneal_reset(struct rec_anneal *anneal);
-/* Has the stack the same functions, frame by frame, as the remembered one? NULL stands for a stack
- * that could not be taken, and equals NULL. False if no stack is remembered. */
+/* Has the stack the same functions, frame by frame in its innermost `cap` frames, as the remembered
+ * one? NULL stands for a stack that could not be taken, and equals NULL. False if no stack is
+ * remembered. */
 bool rec_anneal_same(const struct rec_anneal *anneal, const struct rec_stack *stack);
 /* Remembers the stack of a new dump and sets the interval to 1. */
 void rec_anneal_remember(struct rec_anneal *anneal, const struct rec_stack *stack);

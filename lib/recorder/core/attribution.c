@@ -19,7 +19,8 @@ const char *const rec_rest_names[REC_REST_UNCLEAR + 1] = {
 
 /* Keeps the counts of watched time in core.before, and starts them at zero for a program that
  * replaces another one at begin_ns. The replacement also ends the loop's busy stretch and its
- * stall, but no launch: at begin_ns, or, if the loop is in doubt already, at the start of doubt. */
+ * stall, but no launch: at begin_ns, or, if the loop is in doubt already, at the start of doubt.
+ * The history is emptied. */
 static void replace_program(struct rec_core *core, uint64_t begin_ns) {
     const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
     if (loop->running && !core->launch) {
@@ -121,7 +122,9 @@ void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from
     }
 }
 
-/* Ends the current stretch at t, a past time, and judges it by the samples of the history. */
+/* Ends the current stretch at t, a past time. An open stall gets that end; without one the stretch
+ * is judged by the samples of the history, and counts as forgotten if it is longer than
+ * threshold_ms and the history has none. */
 static void end_past_stretch(struct rec_core *core, uint64_t t) {
     struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
     rec_stall_shorten(core, loop, t);
@@ -136,7 +139,7 @@ static void end_past_stretch(struct rec_core *core, uint64_t t) {
 }
 
 /* Removes rests (enum rec_rest) before until_ns, as samples of the history show them, from the
- * loop's current stretch. */
+ * loop's current stretch, and counts their time. A launch ends at its first rest. */
 static void take_out_rests(struct rec_core *core, uint64_t until_ns) {
     struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
     const struct rec_stack *stack;

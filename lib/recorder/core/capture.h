@@ -3,9 +3,9 @@
  *
  * The functions are called from within the rec_core_ functions of core.h: on the monitor thread,
  * or, within rec_core_init, on the thread that starts the recorder. None may allocate, and none may
- * take a lock that the watched thread can hold while it stalls. ctx is rec_capture.ctx. Times are
- * ns of one monotonic clock that stands still while the system is suspended; only wall_ms is civil
- * time. */
+ * take a lock that the watched thread can hold while it stalls. ctx is rec_capture.ctx. A member of
+ * the table may be NULL only where its comment says so. Times are ns of one monotonic clock that
+ * stands still while the system is suspended; only wall_ms is civil time. */
 #ifndef STALLREC_CAPTURE_H
 #define STALLREC_CAPTURE_H
 

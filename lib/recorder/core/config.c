@@ -1,4 +1,5 @@
-/* Reads the configuration struct of a caller that may be older or newer than the library. */
+/* Reads the configuration struct of a caller that may be older or newer than the library, and
+ * describes errors. */
 #include <string.h>
 
 #include "core/core.h"

@@ -1,4 +1,5 @@
-/* Context slots: sequence locks whose reader gives up after TRIES attempts.
+/* The context's slots and the app's state: sequence locks whose reader gives up after TRIES
+ * attempts.
  *
  * H.-J. Boehm, "Can seqlocks get along with programming language memory models?", MSPC 2012, gives
  * the memory orders: a reader that sees a word of a write (acquire, release) also sees that its

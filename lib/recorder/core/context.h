@@ -44,8 +44,8 @@ struct rec_context_copy {
 
 /* Sets a key to a value; NULL or "" removes the key. Longer values are cut between characters; the
  * path `home` in them becomes "~" (redact.h). allowed: the keys that may be set, separated by
- * commas or spaces; NULL = all. STALLREC_ERR_CONTEXT: the key is not allowed, empty or too long,
- * or no slot is free. It may be called on any thread, but not on two at once. */
+ * commas or spaces; NULL = all. STALLREC_ERR_CONTEXT: the key is not allowed, empty or too long, or
+ * no slot is free for a new key. It may be called on any thread, but not on two at once. */
 enum stallrec_error rec_context_set(struct rec_context *context, const char *key, const char *value,
                                     const char *allowed, const char *home);
 

@@ -1,4 +1,5 @@
-/* The recorder's core: every event enters here and updates the state of time and of the loop. */
+/* The recorder's core: events enter here, but for those about the past (attribution.c), and update
+ * the state of time and of the loop. */
 #include <string.h>
 
 #include "core/core_private.h"
@@ -302,9 +303,9 @@ void rec_core_count_rest(struct rec_core *core, const struct rec_stack *stack, u
 }
 
 /* If the sample that was just taken shows that the thread rests (enum rec_rest), ends the busy
- * stretch and begins another one, which the next such sample ends again. A rest is not an edge of
- * the loop: it begins and ends between two samples, and half of the time between these counts as
- * busy. */
+ * stretch, or the launch, and begins another stretch, which the next such sample ends again. A rest
+ * is not an edge of the loop: it begins and ends between two samples, and half of the time between
+ * these counts as busy. */
 static void rest_for_input(struct rec_core *core, uint64_t now) {
     struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
     const struct rec_stack *stack = rec_sampler_taken(core, now);

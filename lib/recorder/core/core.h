@@ -64,7 +64,8 @@ void rec_core_loop_event(struct rec_core *core, enum rec_loop_event event, uint6
 void rec_core_busy(struct rec_core *core, uint64_t busy_ns, uint64_t until_ns);
 /* Reports the activity that the loop begins (enum stallrec_activity), for stall.activity, the
  * semaphore detector and STALLREC_RESTART_ACTIVITY. An edge at the same time is reported first. A
- * second report of the same activity with the same time is ignored. */
+ * second report of the same activity with the same time, and one before the latest activity, are
+ * ignored. */
 void rec_core_activity(struct rec_core *core, uint32_t activity, uint64_t at_ns);
 
 /* ---- a loop that is found while it runs ---- */
@@ -91,10 +92,10 @@ void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns);
 /* Reports, at at_ns, that the loop is known since from_ns. The caller then calls
  * rec_core_past_idle, in order, for each time since from_ns in which the loop was idle, and then
  * rec_core_attributed; later edges are the loop's again. Stalls are found in the samples of the
- * history. Stalls of the loop that were found before this call are dropped: with REC_PAST_ANEW all
- * of the present program, else those that began at from_ns or later and that of the current busy
- * stretch, unless their dumps are already written; none if a launch continues, or if past is not
- * REC_PAST_ANEW and the current busy stretch began at from_ns. */
+ * history. Stalls of the loop and of pings that were found before this call are dropped: with
+ * REC_PAST_ANEW all of the present program, else those that began at from_ns or later and that of
+ * the current busy stretch, unless their dumps are already written; none if a launch continues, or
+ * if past is not REC_PAST_ANEW and the current busy stretch began at from_ns. */
 void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from_ns,
                         uint64_t at_ns);
 void rec_core_past_idle(struct rec_core *core, uint64_t begin_ns, uint64_t end_ns);
@@ -157,7 +158,7 @@ enum rec_launch_mark {
     REC_LAUNCH_IDLE   /* the loop's first idle wait, whose edge may have been missed */
 };
 /* Reports a mark of the launch at at_ns, which may lie before the recorder's start. A mark that
- * cannot follow the earlier ones is ignored. */
+ * cannot follow the earlier ones is ignored, and so are all marks if the launch detector is off. */
 void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t at_ns);
 
 /* Reports that an action begins. id is the caller's, and unique among the running actions. name is
@@ -170,9 +171,9 @@ bool rec_core_span_begin(struct rec_core *core, uint64_t id, const char *name, u
 void rec_core_span_end(struct rec_core *core, uint64_t id, uint64_t at_ns);
 
 /* Takes the samples and checks that are due at now_ns. Returns the time of the next call, or
- * REC_NEVER if the loop is idle and no other detector needs one. It must be called at that time
- * and after every event, and may be called at any other time. A call that is later than max(1 s, 4
- * x the wait that it asked for) is taken for a gap, in which the process did not run. */
+ * REC_NEVER if none is needed before the next event, or the core has finished. It must be called at
+ * that time and after every event, and may be called at any other time. A call that is later than
+ * max(1 s, 4 x the wait that it asked for) is taken for a gap, in which the process did not run. */
 uint64_t rec_core_step(struct rec_core *core, uint64_t now_ns);
 
 /* Reports that the monitor was busy with its own work (writing, callbacks, captures) until now_ns,
@@ -191,7 +192,8 @@ uint64_t rec_core_busy_since(const struct rec_core *core);
 /* Returns the number of ns from the start of a busy stretch to the first sample or check. */
 uint64_t rec_core_grace_ns(const struct rec_core *core);
 
-/* Finishes the core: closes open dumps as not ended. Later events and steps have no effect. */
+/* Finishes the core: detects a stall of the current busy stretch that no check has found yet, and
+ * closes open dumps as not ended. Later events and steps have no effect. */
 void rec_core_finish(struct rec_core *core, uint64_t now_ns);
 
 /* Is it time to encode and write closed dumps? False if there is none. True if the core has
@@ -204,13 +206,14 @@ bool rec_core_write_due(const struct rec_core *core, uint64_t now_ns, int32_t cp
 /* Returns the time at which rec_core_write_due becomes true at the latest, unless the oldest closed
  * dump may still be taken back then; REC_NEVER if no dump waits. */
 uint64_t rec_core_write_deadline(const struct rec_core *core);
-/* Returns the oldest closed dump, or NULL. It is borrowed until rec_core_release, which must be
- * called with this dump. */
+/* Returns the closed dump that waits first, which is the oldest unless it was postponed; NULL:
+ * there is none. The dump is borrowed until rec_core_release, which must be called with this
+ * dump. */
 const struct rec_dump *rec_core_closed(struct rec_core *core);
 void rec_core_release(struct rec_core *core, const struct rec_dump *dump);
 /* Postpones a closed dump that could not be written: it becomes the last of those that wait, and
- * none is due before until_ns unless the memory for dumps is used up, one is released, or the core
- * has finished. */
+ * none is due before until_ns unless the memory for dumps is used up, a dump is released, or the
+ * core has finished. */
 void rec_core_postpone(struct rec_core *core, const struct rec_dump *dump, uint64_t until_ns);
 /* Is the memory for dumps used up, so that the next dump would be lost? */
 bool rec_core_full(const struct rec_core *core);

@@ -244,15 +244,17 @@ void rec_core_unpark(struct rec_core *core, uint64_t t);
 
 /* ---- core_memory.c ---- */
 
-/* Lays out the core's memory and returns its size; base NULL: only returns the size. The caller
- * zeroes the first *cleared bytes before; the bytes after them stay untouched until they are
- * needed, so that they occupy no memory. */
+/* Lays out the core's memory and returns its size; base NULL: only returns the size and sets
+ * *cleared. The caller zeroes the first *cleared bytes before; the bytes after them stay untouched
+ * until they are needed, so that they occupy no memory. */
 size_t rec_core_lay_out(unsigned char *base, const struct stallrec_config *config, size_t *cleared);
 
 /* ---- detectors.c ---- */
 
 void rec_detect_init(struct rec_core *core, uint64_t now);
-/* Schedules the first check of the loop's busy stretch that begins at t. */
+/* Schedules the first check of the loop's busy stretch that begins at t, and resets annealing; a
+ * later check that is scheduled already, by backing off or periodically, stays, and annealing is
+ * then not reset. */
 void rec_detect_stretch(struct rec_core *core, uint64_t t);
 /* Catches up, when the loop's busy stretch ends at t, on a check that was due and that a late
  * monitor missed. */
@@ -261,9 +263,9 @@ void rec_detect_late(struct rec_core *core, uint64_t t);
  * restarts. */
 void rec_detect_signal(struct rec_core *core, uint64_t t);
 /* Removes the time between `from` and `to`, in which the process did not run, from the tracks and
- * actions that run, and postpones the next checks, except the loop's with STALLREC_CHECK_PERIODIC;
- * the post of the next ping is not postponed. The windows of CPU use and of the frame rate begin
- * again. */
+ * actions that run, and postpones the next checks, except the loop's with STALLREC_CHECK_PERIODIC
+ * outside a launch; the post of the next ping is not postponed. The windows of CPU use and of the
+ * frame rate begin again. */
 void rec_detect_gap(struct rec_core *core, uint64_t from, uint64_t to);
 /* Runs the checks that are due at now. */
 void rec_detect_due(struct rec_core *core, uint64_t now);
@@ -274,7 +276,7 @@ uint64_t rec_detect_next(const struct rec_core *core);
 void rec_detect_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended);
 /* Is `number` the number of the posted task that has not run yet? */
 bool rec_detect_ping_waits(const struct rec_core *core, uint64_t number);
-/* Ends the ping: the posted task has run at at_ns. */
+/* Ends the ping: the posted task has run at at_ns. The next one is scheduled. */
 void rec_detect_ping_done(struct rec_core *core, uint64_t at_ns);
 /* Implement rec_core_span_begin and rec_core_span_end. rec_detect_span_begin is called only if the
  * detector is on. */
@@ -309,20 +311,25 @@ bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
 /* Ends a check: schedules the track's next check, and resets annealing if no stall was found and
  * none is open. */
 void rec_stall_checked(struct rec_core *core, struct rec_track *track, bool found, uint64_t now);
-/* Captures the other threads for the open dumps whose stalls have lasted long enough. */
+/* Captures the other threads, once for each open dump, if its stall has lasted
+ * config.threads_after_ms. The dump of the loop's stall waits until the loop is known. */
 void rec_stall_threads(struct rec_core *core, uint64_t now);
-/* Updates the times of the open dumps to now, unless they were updated a moment ago. */
+/* Updates the times of the open dumps to now, and, after every CPU_MS (stall.c), their CPU use,
+ * unless they were updated less than half of sample_ms ago, or the dump is of the loop's stall and
+ * the loop is not known. */
 void rec_stall_grow(struct rec_core *core, uint64_t now);
 /* Returns the age in ms up to which the track's open stall is known to last, by its dumps. */
 uint64_t rec_stall_known_ms(const struct rec_track *track);
-/* Ends the track's stall at t, or, if ended is false, abandons it: closes its open dump. */
+/* Ends the track's stall at t, or, if ended is false, abandons it: closes its open dump and calls
+ * stall_end. Without a stall it only counts a stretch that reached the threshold by a gap. */
 void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended);
 
 /* ---- stall_revise.c ---- */
 
 /* Corrects the end of the track's stall to t, earlier than was thought: drops the dumps, except the
- * first, that were captured after t. A stall that had not reached its threshold at t is taken back
- * whole; any other stall still needs rec_stall_end. */
+ * first, that were captured after t, and opens the newest dump that is left in memory again. A
+ * stall that had not reached its threshold at t is taken back whole; any other stall still needs
+ * rec_stall_end. */
 void rec_stall_shorten(struct rec_core *core, struct rec_track *track, uint64_t t);
 /* Takes back the loop's open stall, unless it is a launch, if it began at from_ns or later, and
  * drops the closed dumps of hangs, of pings too, that began then and are not written yet. A hang
@@ -334,7 +341,7 @@ void rec_stall_forget(struct rec_core *core, uint64_t from_ns);
 /* Copies the ring, the watched thread and the images of this moment into the dump of a new record;
  * the caller sets the dump's stall and the record's about_work before. A dump that is about work
  * gets the other threads, too, with their shares of the processor; any other dump gets them once
- * the stall has lasted config.threads_after_ms. */
+ * the stall has lasted config.threads_after_ms, unless the stall is a past one. */
 void rec_record_fill(struct rec_core *core, struct rec_record *record,
                      const struct rec_heaviest *heaviest);
 /* Adds the other threads to a dump and updates the main thread's state, but not its stack. If the
@@ -361,7 +368,8 @@ void rec_sampler_step(struct rec_core *core, uint64_t now);
  * busy stretch of a known loop. */
 const struct rec_stack *rec_sampler_taken(const struct rec_core *core, uint64_t now);
 /* Gets a stack for a detection: takes a sample if the ring is empty or its newest sample is
- * sample_ms old or older, unless this step's sample already showed that the stretch is over. */
+ * sample_ms old or older. The ring is emptied before if the thread is not being sampled. No sample
+ * is taken if this step's sample has already shown that the stretch is over. */
 void rec_sampler_refresh(struct rec_core *core, uint64_t now);
 /* Has the loop had an edge after the last one that the core got? All detections of one step use the
  * same answer, so that a trace needs one word for it. False in a launch, which has no edge yet. */
@@ -370,8 +378,9 @@ bool rec_stretch_over(struct rec_core *core, uint64_t now);
  * detections. */
 bool rec_stretch_over_now(const struct rec_core *core);
 
-/* Handles an edge of any wait while the loop is not known: starts sampling when a wait ends, and
- * has a wait itself sampled once; a launch stays sampled throughout. */
+/* Handles an edge of any wait while the loop is not known: starts sampling when a wait ends, has a
+ * wait itself sampled once, and extends that sample in the history to the wait's end; a launch
+ * stays sampled throughout. */
 void rec_sampler_doubt(struct rec_core *core, enum rec_loop_event event, uint64_t at_ns);
 /* Refills the ring with the history's samples from from_ns to to_ns. */
 void rec_sampler_recall(struct rec_core *core, uint64_t from_ns, uint64_t to_ns);
@@ -389,9 +398,10 @@ void rec_track_cpu(struct rec_core *core, struct rec_track *track, uint64_t now)
 
 /* Returns a free record for a new dump; NULL if none is free. */
 struct rec_record *rec_queue_free(struct rec_core *core);
-/* Frees the record of a dump that is taken back and never written. */
+/* Frees the record of a dump that is taken back and never written, subtracts it from the totals,
+ * and tells the keeper. */
 void rec_queue_drop(struct rec_core *core, struct rec_record *record);
-/* Closes an open dump at t: it is complete and waits to be written. */
+/* Closes an open dump at t: it is complete and waits to be written. The keeper is told. */
 void rec_queue_close(struct rec_core *core, struct rec_record *record, uint64_t t);
 
 /* ---- observers.c ---- */

@@ -118,8 +118,8 @@ static uint64_t overlap(uint64_t since, uint64_t from, uint64_t to) {
 }
 
 /* Makes the time of a hang (of the loop or of a ping) that ends at t count nowhere else: restarts
- * the other of these two tracks at t, postpones the limits of actions by it, and restarts the
- * measuring of CPU use. */
+ * the other of these two tracks at t, postpones the limit of each action by the part of the hang
+ * after the action's begin, and restarts the measuring of CPU use. */
 static void hang_over(struct rec_core *core, const struct rec_track *track, uint64_t t) {
     struct rec_track *loop = track_of(core, REC_TRACK_LOOP), *ping = track_of(core, REC_TRACK_PING);
     if (track == loop && ping->running) {

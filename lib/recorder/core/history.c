@@ -1,4 +1,5 @@
-/* Keeps samples of the watched thread until its loop is known. */
+/* Keeps samples of the watched thread, by which past stretches are judged once its loop is
+ * known. */
 #include "core/history.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Keeps samples of the watched thread until its loop is known. */
+/* Keeps samples of the watched thread, by which past stretches are judged once its loop is
+ * known. */
 #ifndef STALLREC_HISTORY_H
 #define STALLREC_HISTORY_H
 
@@ -30,9 +31,9 @@ void rec_history_add(struct rec_history *history, const struct rec_stack *stack,
 /* Extends the newest stack to until_ns, as if it had been sampled every interval_ns; no effect if
  * the history is empty, until_ns is not after the newest sample, or interval_ns is 0. */
 void rec_history_extend(struct rec_history *history, uint64_t until_ns, uint64_t interval_ns);
-/* Fills an empty ring with the samples taken from from_ns to to_ns, oldest first, except those of
- * a thread that rests. If there are more than the ring holds, each stack gets a share of the ring
- * by its number of samples. */
+/* Fills an empty ring with the samples taken from from_ns to to_ns, oldest first, except those of a
+ * thread that rests. If there are more samples than the ring holds, each stack gets a share of the
+ * ring by its number of samples. */
 void rec_history_recall(const struct rec_history *history, uint64_t from_ns, uint64_t to_ns,
                         struct rec_ring *ring);
 /* Returns the stack of the earliest rest that samples show after from_ns and before to_ns, valid

@@ -1,4 +1,5 @@
-/* The presets: the values of four published systems and of our own, each with its source. */
+/* The detectors, the fields of the config, and the presets: the values of four published systems
+ * and of our own, each with its source. */
 #include "core/presets.h"
 
 #include <string.h>

@@ -106,8 +106,8 @@ static const char *record_keep_text(struct rec_record *record, const char *text)
     return kept;
 }
 
-/* Adds the image that holds the address, unless the dump has it already. False: no image holds the
- * address. */
+/* Adds the image that holds the address, unless the dump has it already; without room it sets
+ * dump.images_lost instead. False: no image holds the address. */
 static bool add_image(struct rec_core *core, struct rec_record *record, uint64_t address) {
     struct rec_dump *dump = &record->dump;
     for (uint32_t i = 0; i < dump->image_count; i++) {
@@ -186,7 +186,8 @@ static bool is_kept(const struct rec_record *record, const char *text) {
 }
 
 /* Gets the names of all addresses in dump.names from the capture, copies those that are not in the
- * record yet into it, and drops addresses without a name. */
+ * record yet into it, and drops addresses without a name and those for whose name there is no
+ * room. */
 static void fill_names(struct rec_core *core, struct rec_record *record) {
     struct rec_dump *dump = &record->dump;
     uint32_t left = 0;

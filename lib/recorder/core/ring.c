@@ -72,7 +72,7 @@ const struct rec_slot *rec_ring_sample(struct rec_ring *ring, const struct rec_c
     if (got == REC_SAMPLE_SAME && may_repeat) {
         if (slot == last) {
             /* If the ring has one slot, its frames are still those of the last sample, so only the
-             * header that was cleared above is restored. */
+             * other members of the stack, which were cleared above, are restored. */
             slot->stack = before;
         } else {
             rec_stack_copy(&slot->stack, &last->stack);

@@ -1,4 +1,5 @@
-/* A ring of the newest samples of the watched thread, in memory given at start. */
+/* A ring of the newest samples of the watched thread, in memory given at start. Also copies stacks,
+ * and identifies their functions. */
 #ifndef STALLREC_RING_H
 #define STALLREC_RING_H
 

@@ -87,7 +87,7 @@ static void stall_close_dump(struct rec_core *core, struct rec_track *track, uin
 }
 
 /* Writes the stall's duration as known now, its gaps, whether it has ended, and whether a sample
- * showed its begin or end into those of its dumps that wait to be written. */
+ * showed its begin or end into those of the stall's dumps that wait to be written. */
 static void stall_tell_waiting_dumps(struct rec_core *core, const struct rec_track *track,
                                      uint64_t age_ms, bool ended) {
     for (uint32_t i = 0; i < REC_RECORDS; i++) {

@@ -1,5 +1,5 @@
-/* Records the loop's edge before a wait, for all adapters of waits. stallrec_loop_wake records the
- * edge after a wait. */
+/* All adapters of waits use these functions to record the loop's edge before a wait, and to save
+ * the caller's frame pointer. stallrec_loop_wake records the edge after a wait. */
 #ifndef STALLREC_ADAPTER_WAIT_H
 #define STALLREC_ADAPTER_WAIT_H
 
@@ -33,7 +33,8 @@ static inline __attribute__((always_inline)) uint64_t rec_wait_saves_frame_point
 }
 
 /* Reports to the loop that a wait begins. A wait that does not block (timeout 0) is reported as a
- * turn, as a loop with idle handlers never sleeps. */
+ * turn, as a loop with idle handlers never sleeps. The call must be the function's first statement,
+ * as it saves the frame pointer. */
 static inline __attribute__((always_inline)) void rec_wait_begin(struct stallrec_loop *loop,
                                                                  bool blocks) {
     rec_wait_saves_frame_pointer();

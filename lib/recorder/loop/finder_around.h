@@ -21,7 +21,9 @@ bool finder_is_around(const struct loop_finder *f, const struct finder_candidate
 /* Returns what is known of the loop on descriptors, `loop`, or, if that is weak, of the loop around
  * waits for descriptors. *around becomes the candidate that may be the loop around; it is unchanged
  * after FINDER_CLAIM_NONE. A wait around others must have come between them often enough, and
- * recently. */
+ * recently. There is also a doubt about the believed loop if the thread waited for at least as long
+ * in a sleep, for a lock or for signals without that being further out or having more of an
+ * interpreter's frames. */
 enum finder_claim finder_claims(struct loop_finder *f, struct finder_candidate *loop,
                                 uint64_t now_ns, struct finder_candidate **around);
 

@@ -1,4 +1,4 @@
-/* Believes in loops, and doubts. */
+/* Changes a finder's belief: a candidate is believed, or the believed loop comes into doubt. */
 #include "loop/finder_belief.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Changes of a finder's belief. The rules of when to change it are those of loop_finder.h. */
+/* Changes a finder's belief. loop_finder.h has the rules of when the belief changes. */
 #ifndef STALLREC_FINDER_BELIEF_H
 #define STALLREC_FINDER_BELIEF_H
 
@@ -12,15 +12,16 @@ enum {
 /* Was c the loop before `loop` was for the first time? */
 bool finder_returns_to(const struct finder_candidate *c, const struct finder_candidate *loop);
 
-/* Believes that c is the loop, or still is, and decides which time is judged again. It is news
- * (FINDER_FOUND). */
+/* Believes that c is the loop, or still is, ends any doubt, and decides which time is judged again.
+ * It is news (FINDER_FOUND). */
 void finder_believe(struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns);
 
 /* Begins a doubt about the believed loop. It is news (FINDER_DOUBTS). */
 void finder_begin_doubt(struct loop_finder *f, uint64_t now_ns);
 
-/* Begins a doubt whether the believed loop or a wait around it is the loop. What a young loop was
- * told to have done is taken back, as it may be the wrong way round. */
+/* Begins a doubt whether the believed loop or a wait around it is the loop. If the loop is young,
+ * all earlier time is first judged again, as unknown (FINDER_FOUND, loop_finder.contested), because
+ * idle and busy may have been taken for each other. */
 void finder_begin_doubt_around(struct loop_finder *f, uint64_t now_ns);
 
 #endif

@@ -10,7 +10,7 @@
 struct finder_candidate *finder_match(struct loop_finder *f, const struct finder_wait *wait);
 
 /* Adds a candidate for the wait; in a full table it replaces the candidate whose latest wait is the
- * oldest, but never the believed one. */
+ * oldest, but never the believed one, and drops the runs of the replaced one from the log. */
 struct finder_candidate *finder_add_candidate(struct loop_finder *f,
                                               const struct finder_wait *wait);
 

@@ -7,7 +7,8 @@
 
 enum {
     FINISH_QUALIFIES =
-        2 /* number of waits that qualify a candidate at the end, when no more waits come */
+        2 /* number of waits that qualify a candidate at the end, when no more waits come; one wait
+             does at a place that the user allows, and FINDER_QUALIFIES if the candidate is weak */
 };
 
 /* Is c more likely to be the program's loop than `than`? The question is asked once no more waits

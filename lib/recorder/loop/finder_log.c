@@ -60,8 +60,8 @@ void finder_log_end(struct loop_finder *f, const struct finder_candidate *c, uin
 }
 
 /* Does the run begin or end after from_ns, or begin then, and is it one of the believed loop's, or
- * one of waits that count as a modal loop's? (Waits for replies while a library starts take less
- * time in all.) */
+ * one of waits that count as a modal loop's? (A library that starts up waits for replies for less
+ * than MODAL_WAITS_NS in all.) */
 static bool is_told(const struct loop_finder *f, const struct finder_run *run, uint64_t from_ns) {
     const struct finder_candidate *loop = finder_loop(f), *c = &f->candidates[run->candidate];
     bool modal = loop != NULL && c->place == loop->place && c->depth < loop->depth && !c->refused &&
@@ -73,7 +73,9 @@ static bool is_told(const struct loop_finder *f, const struct finder_run *run, u
 
 /* Is it not known whether the run's waits were the loop's? A candidate that was the loop for a
  * while and waited longer in all than the loop, at about the same depth, may be another phase of
- * the program, and not a handler. */
+ * the program, and not a handler. Not known are also the waits of a pool's thread (rival_is_pools),
+ * and, at the loop's place, those for an overlapping set, for the loop's object, and of a peer,
+ * unless rivals_loop names the loop. */
 static bool is_doubtful(const struct loop_finder *f, const struct finder_run *run) {
     const struct finder_candidate *loop = finder_loop(f), *c = &f->candidates[run->candidate];
     if (loop == NULL || c == loop || c->refused) {
@@ -158,7 +160,8 @@ static void tell_idle(const struct loop_finder *f, struct told *t, struct finder
     t->end_ns = idle.end_ns > t->end_ns ? idle.end_ns : t->end_ns;
 }
 
-/* Tells all time from the first wait to found_ns as unknown. */
+/* Tells all time from the first logged wait to found_ns as unknown; nothing if no wait is
+ * logged. */
 static uint32_t tell_contested(const struct loop_finder *f, struct finder_interval *out,
                                uint32_t max) {
     if (f->run_count == 0 || max == 0) {

@@ -1,4 +1,4 @@
-/* Compares the objects on which a loop waits. */
+/* Compares the objects on which a loop waits, and keeps the core of a candidate's sets. */
 #include "loop/loop_finder.h"
 
 enum {

@@ -71,7 +71,8 @@ bool rival_is_handlers(const struct loop_finder *f, const struct finder_candidat
 /* May c's waits, on a condition variable or for signals, be those of a pool's thread for work, and
  * `loop` be what it waits for at work? That is so if they have no timeout and began before the
  * thread's first wait on descriptors. If waits were missed before, it is not known what began
- * first, and c must have waited FINDER_QUALIFIES times. */
+ * first, and c must have waited FINDER_QUALIFIES times. False for a thread that is not a pool's
+ * (loop_finder.pooled). */
 bool rival_is_pools(const struct loop_finder *f, const struct finder_candidate *c,
                     const struct finder_candidate *loop);
 

@@ -9,7 +9,7 @@ void guard_wait_begins(_Atomic uint32_t *guard) {
     for (unsigned i = 0; i < GUARD_SPINS; i++) {
         uint32_t state = GUARD_FREE;
         if (atomic_compare_exchange_strong(guard, &state, GUARD_WAITS) ||
-            state == GUARD_WAITS) { /* an earlier wait was left by a jump */
+            state == GUARD_WAITS) { /* an earlier wait was left by longjmp */
             return;
         }
     }
@@ -29,7 +29,8 @@ bool guard_send_async(_Atomic uint32_t *guard) {
     return state == GUARD_SENT && atomic_compare_exchange_strong(guard, &state, GUARD_SENDING);
 }
 
-/* The handler may have run before, and the thread may have stopped waiting for it. */
+/* The state stays if it is no longer GUARD_SENDING: the handler may have run before, or the thread
+ * may have stopped waiting for it. */
 void guard_sent_async(_Atomic uint32_t *guard, bool sent) {
     uint32_t state = GUARD_SENDING;
     if (guard != NULL) {

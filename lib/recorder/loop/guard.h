@@ -21,9 +21,9 @@ enum guard_state {
 void guard_wait_begins(_Atomic uint32_t *guard);
 /* Reports that the call has ended. */
 void guard_wait_ends(_Atomic uint32_t *guard);
-/* Called by the monitor before it sends a signal to the thread; false: the monitor must not send
- * it. After true, guard_sent_async must follow. NULL: the thread has no guard, and true is
- * returned. */
+/* Called by the monitor before it sends a signal to the thread; false: the thread waits, or another
+ * signal is being sent, and the monitor must not send one. After true, guard_sent_async must
+ * follow. NULL: the thread has no guard, and true is returned. */
 bool guard_send_async(_Atomic uint32_t *guard);
 /* Called by the monitor after it has sent the signal (sent) or failed to. NULL: nothing is done. */
 void guard_sent_async(_Atomic uint32_t *guard, bool sent);

@@ -15,7 +15,8 @@ static struct {
                               process */
     atomic_uint launch_ms, span_ms;
     atomic_uint_fast64_t spans; /* number of action ids given so far */
-    pthread_mutex_t lock;       /* guards the poster; the other hooks do not take it */
+    pthread_mutex_t lock;       /* guards post and ctx; of the hooks only stallrec_set_poster takes
+                                   it */
     stallrec_poster post;
     void *ctx;
 } hooks = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};

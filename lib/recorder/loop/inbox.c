@@ -92,7 +92,8 @@ static void pass_cell(struct rec_inbox *inbox, struct rec_inbox_cell *cell) {
     atomic_store_explicit(&inbox->head, head + 1, memory_order_relaxed);
 }
 
-/* Returns the time of the next tick, 0 if there is none, and skips ticks that were overwritten. */
+/* Returns the time of the next tick, 0 if there is none or it is being written, and skips ticks
+ * that were overwritten. */
 static uint64_t next_tick(struct rec_inbox *inbox) {
     uint64_t tail = atomic_load_explicit(&inbox->tick_tail, memory_order_relaxed);
     if (tail - inbox->tick_head > REC_INBOX_TICKS) {

@@ -18,7 +18,7 @@
 #include "core/event.h"
 
 enum {
-    REC_INBOX_CELLS = 256, /* events that the queue holds; a power of two */
+    REC_INBOX_CELLS = 256, /* maximum number of events in the queue; a power of two */
     REC_INBOX_TICKS = 1024 /* number of newest ticks that are kept: a second of them at the highest
                               frame_hz, and a power of two */
 };
@@ -63,14 +63,15 @@ void rec_inbox_tick(struct rec_inbox *inbox, uint64_t at_ns);
 
 /* ---- the reader: one thread ---- */
 
-/* Takes the next event or tick in the order of their times, if it is not later than until_ns.
- * Events of different threads may be out of order by the time for which a thread was held up. */
+/* Takes the next event or tick in the order of their times, if it is not later than until_ns;
+ * false: there is none. Events of different threads may be out of order by the time for which a
+ * thread was held up. */
 bool rec_inbox_take(struct rec_inbox *inbox, uint64_t until_ns, struct rec_event *out);
 /* Discards all ticks, and all events up to the first that is still being written; they do not count
  * as dropped. */
 void rec_inbox_clear(struct rec_inbox *inbox);
 /* Records that the reader is about to sleep until until_ns. False: there is an event, which should
- * be read first. */
+ * be read first; a tick does not count. */
 bool rec_inbox_sleep(struct rec_inbox *inbox, uint64_t until_ns);
 /* Records that the reader is awake. */
 void rec_inbox_wake(struct rec_inbox *inbox);

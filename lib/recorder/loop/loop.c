@@ -195,7 +195,7 @@ const char *rec_loop_mode(const struct stallrec_loop *loop) {
     return __atomic_load_n(&loop->mode_, __ATOMIC_ACQUIRE);
 }
 
-/* Sets notify_ to `wanted`, the bits that the hooks then obey. False: a message waits to be read,
+/* Sets notify_ to `wanted`, the bits that the hooks then obey. False: a stop or a message waits,
  * and notify_ is unchanged. */
 static bool ask(struct stallrec_loop *loop, uint32_t wanted) {
     uint32_t old = __atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST);
@@ -209,8 +209,8 @@ static bool ask(struct stallrec_loop *loop, uint32_t wanted) {
 }
 
 /* Adds to *wanted the bits that ask the hooks for the edge that matters next; for an idle loop that
- * turns often, lowers *until_ns instead. False: an edge has come already, or a message waits to be
- * read. */
+ * turns often, lowers *until_ns instead. False: an edge has come already, or a stop or a message
+ * waits. It calls rec_core_wait_begin first. */
 static bool ask_for_edge(struct rec_loop_poll *poll, struct rec_core *core, uint32_t *wanted,
                          uint64_t *until_ns) {
     struct stallrec_loop *loop = poll->loop;

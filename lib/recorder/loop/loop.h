@@ -42,7 +42,8 @@ enum { REC_LOOP_EVENTS = 5 };
 uint32_t rec_loop_poll(struct rec_loop_poll *poll, struct rec_event events[REC_LOOP_EVENTS]);
 
 /* Does the same as the edge hooks of stallrec.h, with a clock reading `now` of the caller's, whose
- * lowest bit must be 0. It must be called on the watched thread. */
+ * lowest bit must be 0; but REC_LOOP_WAKE neither checks that the loop is idle nor stores the time
+ * of the loop's first wait. It must be called on the watched thread. */
 void rec_loop_edge(struct stallrec_loop *loop, enum rec_loop_event event, uint64_t now);
 
 /* The latest wait of a loop that is found while it runs, which its thread writes and the monitor
@@ -74,20 +75,21 @@ uint32_t rec_loop_transitions(const struct stallrec_loop *loop,
 const char *rec_loop_mode(const struct stallrec_loop *loop);
 
 /* Waits until until_ns (REC_NEVER = no limit), an edge that matters to the core, or
- * rec_loop_interrupt. Returns at once if such an edge came since the last poll. */
+ * rec_loop_interrupt. Returns at once if such an edge came since the last poll. It calls
+ * rec_core_wait_begin first. */
 void rec_loop_wait(struct rec_loop_poll *poll, struct rec_core *core, uint64_t until_ns);
 
 /* Does the first half of rec_loop_wait, for a monitor of several loops, which sleeps on the word of
  * stallrec_main_loop: from now on an edge of this loop that matters to its core ends the main
  * loop's wait. Lowers *until_ns to the time at which this loop has to be examined. False: an edge
- * came since the last poll, or the loop was interrupted. */
+ * came since the last poll, or the loop was interrupted. It calls rec_core_wait_begin first. */
 bool rec_loop_arm(struct rec_loop_poll *poll, struct rec_core *core, uint64_t *until_ns);
 
 /* Waits until until_ns or rec_loop_interrupt; no edge of the loop ends this wait. */
 void rec_loop_wait_for_interrupt(struct stallrec_loop *loop, uint64_t until_ns);
 
-/* Makes rec_loop_wait return, now or the next time it is called. Any thread may call it, but no
- * signal handler. The caller must write its message before the call. */
+/* Makes rec_loop_wait or rec_loop_wait_for_interrupt return, now or the next time it is called. Any
+ * thread may call it, but no signal handler. The caller must write its message before the call. */
 void rec_loop_interrupt(struct stallrec_loop *loop);
 
 #endif

@@ -1,4 +1,5 @@
-/* Finds a program's event loop by a heuristic. */
+/* Finds a thread's event loop by a heuristic: judges each wait, and decides which candidate is
+ * believed. */
 #include "loop/loop_finder.h"
 
 #include <stddef.h>
@@ -12,7 +13,7 @@
 
 enum {
     DEEPER_OFTEN = 16, /* number of waits after which a place replaces a loop that has not waited
-                          for ABSENT_NS */
+                          for ABSENT_NS, or, on a condition variable, for BUSY_NS */
     RETURN_STREAK = 8, /* number of waits of the believed loop that end a doubt */
     LONGER_ALL = 4, /* factor by which all waits of a loop are longer than all waits for replies */
     FIRST_OFTEN = 128 /* number of waits, of any length, that suffices where FIRST_WAITS_NS does */
@@ -202,7 +203,8 @@ static void judge_overlapping(struct loop_finder *f, struct finder_candidate *c,
     } else if (f->narrow_doubt) {
         f->doubt_streak = 0;
     } else {
-        f->doubt_streak++; /* against a shallower wait both are evidence */
+        f->doubt_streak++; /* against a shallower wait, the waits of c and of the loop are both
+                              evidence */
     }
 }
 
@@ -248,7 +250,8 @@ static enum finder_verdict judge_elsewhere(struct loop_finder *f, struct finder_
 
 /* Judges a wait while the loop is in doubt. The doubt ends when the believed loop has waited
  * RETURN_STREAK times, or, in a doubt due to narrower sets alone, waits after RETURN_NS, or when
- * the waits of another candidate are enough to replace the loop. */
+ * the waits of another candidate are enough to replace the loop, or when a shallower candidate
+ * turns out to be a handler. */
 static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
                            const struct finder_wait *wait, uint64_t now_ns) {
     const struct finder_candidate *loop = finder_loop(f);

@@ -46,8 +46,10 @@
  * be held up by a lock. A wait for a lock, a condition variable or signals, or a sleep, that recurs
  * between the waits for descriptors, and is further out on the stack than they are
  * (finder_around.h), is believed instead of them if it takes clearly longer in all; if it takes
- * less, it is not known which of both is the loop. How far out a wait is, is told by its depth and,
- * in an interpreter whose calls do not deepen the stack, by the number of the interpreter's frames.
+ * less, it is not known which of both is the loop. Nor is that known of a sleep, or a wait for a
+ * lock or signals, that is no further out, but takes at least as long in all. How far out a wait
+ * is, is told by its depth and, in an interpreter whose calls do not deepen the stack, by the
+ * number of the interpreter's frames.
  *
  * A set is narrower than the loop's if it shares descriptors with it, but lacks one that the loop
  * waits for always (finder_candidate.core) and that is still open. A handler waits so for its own
@@ -86,7 +88,7 @@ enum finder_kind {
     FINDER_SET,       /* set: the descriptors of poll or select */
     FINDER_CONDITION, /* id: an address in the condition variable */
     FINDER_SIGNALS,
-    FINDER_LOCK, /* a semaphore, whichever */
+    FINDER_LOCK, /* all semaphores are one object */
     FINDER_SLEEP
 };
 
@@ -254,8 +256,8 @@ bool finder_tell_inner(struct loop_finder *f, uint32_t inner);
  * ends or is no longer watched. It may make news for finder_take_news. */
 void finder_finish(struct loop_finder *f, uint64_t now_ns);
 
-/* Forgets the times of the waits before now_ns, because some waits may have been missed since. The
- * candidates and their places are kept. */
+/* Forgets the times of the waits before now_ns, and the wait that continues, because some waits may
+ * have been missed. The candidates and their places are kept. */
 void finder_miss(struct loop_finder *f, uint64_t now_ns);
 
 /* Forgets the waits for condition variables, of which some may have been missed, except those of
@@ -293,11 +295,13 @@ uint64_t finder_young_until(const struct loop_finder *f, uint64_t now_ns);
 bool finder_wants_file(const struct loop_finder *f, const struct finder_object *object);
 
 /* Are both one epoll instance or condition variable, sets that have a descriptor in common, or both
- * signals? */
+ * signals, semaphores or sleeps? */
 bool finder_same_object(const struct finder_object *a, const struct finder_object *b);
 
 /* Is the wait's set, which shares descriptors with c's, narrower than c's: does it lack a
- * descriptor of c's core that is still open? */
+ * descriptor of c's core that is still open? Of those that it lacks, the first CORE_ASKED
+ * (finder_object.c) are looked at. False if a set was not read or is folded, or if is_open is
+ * NULL. */
 bool finder_is_narrower(const struct loop_finder *f, const struct finder_candidate *c,
                         const struct finder_object *object);
 /* Updates c's core, the descriptors for which c waits always, by a wait on the object's set. */

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Watches the calling thread for its end; called at each start. If no thread-specific key is left,
- * as a program may use up all, the end is not noticed. */
+/* Watches the calling thread for its end, which wakes the monitor; called at each start. If no
+ * thread-specific key is left, as a program may use up all, the end is not noticed. */
 void rec_watched_begin(void);
 
 /* Has the thread of the latest rec_watched_begin ended? True also before the first

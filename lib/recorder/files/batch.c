@@ -397,8 +397,9 @@ static bool batch_read_id(const char *name, const char *end, char id[STALLREC_BA
     return true;
 }
 
-/* Finds the first batch, by id, for which stallrec_batch_done is due. Removes the files that a
- * killed call left. */
+/* Finds the first batch, by id, for which stallrec_batch_done is due; found is "" if there is none.
+ * Removes the lists, contents and unfinished files that belong to no batch, as a killed call leaves
+ * them. */
 static bool find_batch(int dir, char found[STALLREC_BATCH_ID]) {
     char id[STALLREC_BATCH_ID], other[NAME];
     DIR *folder = rec_folder_list(dir);

@@ -1,5 +1,5 @@
 /* Writes a dump as stall-dump/1 text (stall-dump(5)): one line of JSON, which is written piece by
- * piece and needs no memory but the stack. */
+ * piece and needs no memory but the stack. The words for activities are also used in traces. */
 #ifndef STALLREC_DUMP_JSON_H
 #define STALLREC_DUMP_JSON_H
 

@@ -66,7 +66,8 @@ static bool keep_directory(struct rec_dumpfile *file, const char *directory) {
 }
 
 /* Makes the folder, with access for the owner and for those who may read the files; an existing
- * folder keeps its mode. */
+ * folder keeps its mode. False (errno): it cannot be made, is no folder, or cannot be written
+ * to. */
 static bool make_directory(const char *path, uint32_t mode) {
     struct stat st;
     if (mkdir(path, rec_folder_mode(mode)) == 0) {

@@ -22,8 +22,8 @@
 
 #include "core/record.h"
 
-/* REC_FILE_NAME: bytes that hold any of these names with its NUL; REC_STAMP_TEXT: those of a time
- * stamp with its NUL. */
+/* REC_FILE_NAME: bytes that hold any name of a file in the folder, with its NUL; REC_STAMP_TEXT:
+ * bytes of a time stamp with its NUL. */
 enum { REC_FILE_NAME = 96, REC_STAMP_TEXT = 21 };
 
 enum rec_file_kind { REC_FILE_OTHER = 0, REC_FILE_DUMP, REC_FILE_SESSION };

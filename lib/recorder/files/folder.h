@@ -29,7 +29,8 @@ void rec_folder_close(struct rec_folder *folder);
 /* Returns the mode of the files to make for a file_mode of struct stallrec_config: file_mode
  * itself, or 0600 if it is 0. The umask applies. */
 mode_t rec_file_mode(uint32_t file_mode);
-/* Returns the mode of a folder for such files: whoever may read the files may search the folder. */
+/* Returns the mode of a folder for files of this file_mode: whoever may read the files may search
+ * the folder. */
 mode_t rec_folder_mode(uint32_t file_mode);
 
 /* Opens a stream of the entries of the folder `dir`; closing it leaves `dir` open. NULL: see

@@ -203,8 +203,8 @@ void rec_policy_begin(struct rec_policy *policy, struct stallrec_config *config,
     config->callbacks.dump_lost = policy_on_lost;
     config->user_data = policy;
     /* Unfinished files and sessions of dead processes are handled before this process makes its own
-     * files. A process does not see its own locks, so it would take its files for those of a dead
-     * process. */
+     * files. A process does not see its own locks, so it would take its own files for those of a
+     * dead process. */
     int dir = rec_folder_fd(&policy->folder);
     rec_retention_remove_junk(dir);
     rec_session_recover(dir);

@@ -26,9 +26,9 @@ struct rec_policy {
     bool spare;       /* the last dump could not be written, and the next dump gets its number */
     uint32_t stalled; /* number of stalls that continue; until they end they count as fatal, or, in
                          the background, as hangs */
-    uint64_t stalled_ms; /* age in ms of the latest of these stalls, updated at most once a second;
-                            0 = one of them ended or was taken back, and rec_policy_grow has not
-                            been called since */
+    uint64_t stalled_ms; /* age in ms of the latest of the stalls that `stalled` counts, updated at
+                            most once a second; 0 = one of them ended or was taken back, and
+                            rec_policy_grow has not been called since */
     uint64_t suppressed_alone;
     bool fatal; /* the process has died, so that a stall which ends from now on killed it; set by
                    a recorder that survives the process */
@@ -36,18 +36,19 @@ struct rec_policy {
     uint64_t (*clock_ns)(void);
 };
 
-/* Decides whether this user is recorded at all, and opens the existing folder `directory` (an
- * absolute path). random: fills out[0 .. len) with random bytes, as rec_capture's `random`.
- * STALLREC_ERR_NOT_SAMPLED: the user is not recorded, and nothing is left open.
- * STALLREC_ERR_DIRECTORY: see errno. */
+/* Decides whether this user is recorded at all, opens the existing folder `directory` (an absolute
+ * path), reads or makes its state (state.h), and draws the session's id. random: fills out[0 ..
+ * len) with random bytes, as rec_capture's `random`. STALLREC_ERR_NOT_SAMPLED: the user is not
+ * recorded, and nothing is left open. STALLREC_ERR_DIRECTORY: see errno. */
 enum stallrec_error rec_policy_open(struct rec_policy *policy, const struct stallrec_config *config,
                                     const char *directory, int64_t wall_ms,
                                     void (*random)(void *ctx, uint8_t *out, size_t len), void *ctx);
 
 /* Begins the session: removes junk, gives the session files of dead processes their final names,
- * and makes a session file. *config gets callbacks stall_begin, stall_end and dump_lost that count
- * and then call the app's, with `policy` as user data; *about gets the members about the policy,
- * which are the same in every dump. clock_ns: monotonic time in ns. */
+ * and makes a session file; if it cannot be made, the session leaves no record. *config gets
+ * callbacks stall_begin, stall_end and dump_lost that count and then call the app's, with `policy`
+ * as user data; *about gets the members about the policy, which are the same in every dump.
+ * clock_ns: monotonic time in ns. */
 void rec_policy_begin(struct rec_policy *policy, struct stallrec_config *config,
                       struct rec_about *about, const struct rec_context *context, int64_t wall_ms,
                       uint64_t (*clock_ns)(void));
@@ -69,7 +70,7 @@ void rec_policy_seen(struct rec_policy *policy, const struct rec_totals *totals,
                      uint64_t events_dropped, const struct rec_watched *watched);
 
 /* Counts a dump before it is written, and sets in *about its number among the day's dumps and
- * whether it is over the quota. */
+ * whether it is over the quota. If the count cannot be stored, the quota counts as used up. */
 void rec_policy_count(struct rec_policy *policy, struct rec_about *about, int64_t wall_ms);
 /* Reports the result st of writing a dump. On STALLREC_OK the session's file is updated, and the
  * app's callback dump_written is called. A dump that could not be written is tried again later, and

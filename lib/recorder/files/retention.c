@@ -11,7 +11,8 @@
 #include "files/dumpname.h"
 #include "files/folder.h"
 
-/* Maximum number of files that one call examines; others are left for the next call. */
+/* Maximum number of dumps and sessions that one call examines; others are left for the next
+ * call. */
 enum { ENTRIES_MAX = 1 << 16 };
 
 struct retention_entry {

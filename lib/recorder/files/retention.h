@@ -21,12 +21,12 @@ struct rec_retained {
 };
 
 /* Removes files from the folder `dir` (a descriptor) until the limits hold: first those older than
- * `days` at the wall time, batches (batch.c) included; then, while there are too many files or
- * bytes, the oldest file but one of the bucket with the most files. The oldest file of a bucket,
- * which may be the only one of a stall, is removed only when no bucket has a second file. Sessions
- * form one bucket. Only files that dumpname.h names are touched; one call examines at most 65,536
- * dumps and sessions. False: the folder cannot be read, or memory ran out; *out is set on true, and
- * out may be NULL. */
+ * `days` at the wall time, by their names, and batches (batch.c), by the time of their last change;
+ * then, while there are too many files or bytes, the oldest file but one of the bucket with the
+ * most files. The oldest file of a bucket, which may be the only one of a stall, is removed only
+ * when no bucket has a second file. Sessions form one bucket. Only files that dumpname.h names are
+ * touched; one call examines at most 65,536 dumps and sessions. False: the folder cannot be read,
+ * or memory ran out; *out is set on true, and out may be NULL. */
 bool rec_retention_apply(int dir, const struct rec_retention *limits, int64_t wall_ms,
                          struct rec_retained *out);
 

@@ -1,4 +1,5 @@
-/* Writes the record of a session into its file. */
+/* Writes the record of a session into its file, and gives the files of dead processes their final
+ * names. */
 #include "files/session.h"
 
 #include <dirent.h>

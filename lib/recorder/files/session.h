@@ -59,8 +59,8 @@ bool rec_session_update(struct rec_session_file *file, int dir, const struct rec
 bool rec_session_close(struct rec_session_file *file, int dir, const struct rec_session *session,
                        const struct rec_about *about);
 
-/* Gives the session files of dead processes their final names, and removes those without a
- * record. */
+/* Gives the session files of dead processes their final names, and removes those that do not end in
+ * a complete line. */
 void rec_session_recover(int dir);
 
 #endif

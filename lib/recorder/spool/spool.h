@@ -49,7 +49,8 @@ bool rec_spool_open(struct rec_spool *spool, int dir, const struct rec_spool_hea
 bool rec_spool_works(const struct rec_spool *spool);
 
 /* Stores a captured dump into slot `slot` if the slot is free; else appends the images, threads and
- * names that the dump has by now to the slot. loop_at: as in rec_about. */
+ * names that the dump has by now to the slot. The dump's times and counts are stored, too. A dump
+ * of which nothing fits is not stored. loop_at: as in rec_about. */
 void rec_spool_keep(struct rec_spool *spool, uint32_t slot, const struct rec_dump *dump,
                     const char *loop_at);
 /* Stores the dump's changed times and counts. closed: from now on only the stall's duration, its

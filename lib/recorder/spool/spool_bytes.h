@@ -1,4 +1,5 @@
-/* Writes and reads the spool's numbers and texts; all bounds are checked here. */
+/* Writes and reads the spool's numbers and texts. The bounds of sequences are checked here, those
+ * of numbers at fixed places by the callers. */
 #ifndef STALLREC_SPOOL_BYTES_H
 #define STALLREC_SPOOL_BYTES_H
 

@@ -75,8 +75,9 @@ static bool has_file(int dir, const struct rec_dump *dump) {
     return false;
 }
 
-/* Writes a dump to a file and counts it, unless its file was written before (has_file). False: the
- * dump could not be written. */
+/* Writes a dump to a file, marks it as that of a fatal stall if it is one, counts it in *out, and
+ * tells how->count before and how->wrote after; does nothing if the file was written before
+ * (has_file). False: the dump could not be written. */
 static bool write_one(const struct rec_recovery *how, struct room *room, bool fatal,
                       struct rec_recovered *out) {
     struct rec_dump *dump = &room->dump.dump;

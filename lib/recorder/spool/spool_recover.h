@@ -52,7 +52,8 @@ bool rec_spool_recover(const struct rec_recovery *how, struct rec_recovered *out
 
 /* One spool, given as bytes, which may be damaged. `done` is called for each slot whose dump has a
  * file or cannot be read; it may be NULL. rec_spool_write_dumps writes the spool's dumps as
- * rec_spool_recover does; false: a dump could not be written, or memory ran out. For tests. */
+ * rec_spool_recover does, and adds to the counts in *out; false: a dump could not be written, or
+ * memory ran out. For tests. */
 struct rec_spool_file {
     const unsigned char *bytes;
     size_t len;

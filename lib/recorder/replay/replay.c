@@ -1,4 +1,5 @@
-/* Passes the events of a trace to a core, and steps the core. */
+/* Reads a trace line by line: sets the config, keeps the stacks, and steps the core up to the time
+ * of each event, which replay_events.c passes on. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -63,7 +63,7 @@
  *     250 dump 1.1 runloop save x 3 of 4  captured: its heaviest stack, repeats of the samples
  *     1250 same 1.1                       detected again, suppressed
  *     1250 same none                      the same, and its stall has no dump to count it
- *     1500 veto                           the loop's own wait
+ *     1500 veto                           the loop's own wait, or a rest
  *     8000 gap 5000                       the process did not run
  *     8100 gap-stall                      over the threshold only because of a gap
  *     9000 low-rate 20                    frames a second that the loop left time for

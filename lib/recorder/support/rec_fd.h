@@ -1,5 +1,6 @@
-/* A descriptor that is held open in a program that is not ours, and that may close all descriptors
- * that it did not open, so that another file may have the number by the next use. */
+/* Holds a descriptor open in a program that is not ours, and that may close all descriptors that it
+ * did not open, so that another file may have the number by the next use. rec_write_all writes to
+ * any descriptor. */
 #ifndef STALLREC_REC_FD_H
 #define STALLREC_REC_FD_H
 

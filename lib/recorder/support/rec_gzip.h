@@ -13,7 +13,7 @@ struct rec_gzip;
 size_t rec_gzip_size(void);
 /* Starts a gzip member in `memory` (aligned for any type), and passes compressed bytes to `to`,
  * which must stay valid until rec_gzip_close. The header holds no time and no name, so that equal
- * input gives equal bytes. NULL: zlib refuses. */
+ * input gives equal bytes. NULL: zlib cannot start with this memory. */
 struct rec_gzip *rec_gzip_open(void *memory, struct rec_out *to);
 /* Returns the output to which the plain bytes are written; valid until rec_gzip_close. */
 struct rec_out *rec_gzip_out(struct rec_gzip *gzip);

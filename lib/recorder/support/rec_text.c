@@ -1,4 +1,4 @@
-/* Writes ids, times and numbers as text. */
+/* Writes ids, times and numbers as text, and reads hexadecimal digits. */
 #include "support/rec_text.h"
 
 #include <string.h>

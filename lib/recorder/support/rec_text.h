@@ -1,4 +1,4 @@
-/* Writes ids, times and numbers as text. */
+/* Writes ids, times and numbers as text, and reads hexadecimal digits. */
 #ifndef STALLREC_REC_TEXT_H
 #define STALLREC_REC_TEXT_H
 

@@ -1,4 +1,5 @@
-/* Decides which users are recorded: a share of them, drawn again each day or each release. */
+/* Decides which users are recorded: a share of them, drawn again each day or each release. rec_hash
+ * also makes the buckets of dumps, the ids of batches and the state's sum. */
 #ifndef STALLREC_SHARE_H
 #define STALLREC_SHARE_H
 

@@ -290,9 +290,9 @@ static bool leaf_step_async(struct unwinder *u, const struct cfi_stack *stack, u
 }
 
 /* Steps out of a function without rules that keeps a frame pointer, as code made at run time often
- * does, and the generated code of an interpreter. strict: step only to a caller with rules. On
- * processors where a frame pointer need not be at the top of its frame, the caller's sp becomes
- * unknown. */
+ * does, and the generated code of an interpreter. strict: step only to a caller with rules. All
+ * registers but pc, sp and the frame pointer become unknown; so does sp on processors where a frame
+ * pointer need not be at the top of its frame. */
 static bool chain_step_async(struct unwinder *u, const struct cfi_stack *stack, bool strict,
                              struct cfi_registers *regs) {
     uint64_t fp = regs->value[CFI_FP], next, pc, beyond;

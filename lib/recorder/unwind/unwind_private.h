@@ -93,7 +93,9 @@ size_t unwind_recover_async(struct unwinder *u, const struct cfi_registers *regs
                             enum unwind_end *end);
 
 /* Steps from an exact frame of a function without rules that has made no call, so that its return
- * address is in the link register. Only for processors whose calls put it there.
+ * address is in the link register. The caller's sp becomes unknown if the code does not show it.
+ * False: the link register is not known or holds no return address, or the frame pointer leads on
+ * without it; *regs stays unchanged. Only for processors whose calls put it there.
  * (unwind_link_aarch64.c) */
 bool unwind_link_step_async(struct unwinder *u, const struct cfi_stack *stack,
                             struct cfi_registers *regs);

@@ -283,8 +283,9 @@ const struct copy *capture_linux_copy(const struct capture_linux *c) {
  * its upper bound, too. */
 extern void *__libc_stack_end __attribute__((weak));
 
-/* Takes the upper bound of the main thread's stack, and STACK_KNOWN bytes below it, which Linux
- * keeps free of other mappings. */
+/* Sets the bounds of the main thread's stack to its upper bound and STACK_KNOWN bytes below that,
+ * which Linux keeps free of other mappings. They stay 0 on another thread and with another C
+ * library. */
 static void presume_main_stack(struct signal_target *target) {
     if (gettid() == getpid() && &__libc_stack_end != NULL) {
         uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -295,8 +296,9 @@ static void presume_main_stack(struct signal_target *target) {
 
 /* Finds the bounds of the calling thread's stack; they stay 0 if they are not known. For the main
  * thread glibc derives them from /proc/self/maps and the stack limit, and fails where a filter
- * refuses to tell the limit. Without a limit the bounds include all addresses down to the next
- * mapping, where heaps and coroutines' stacks may be mapped later. */
+ * refuses to tell the limit; presume_main_stack then sets them. Without a limit the bounds include
+ * all addresses down to the next mapping, where heaps and coroutines' stacks may be mapped
+ * later. */
 static void capture_find_stack(struct signal_target *target) {
     pthread_attr_t attr;
     void *base = NULL;

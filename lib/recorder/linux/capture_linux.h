@@ -22,7 +22,8 @@ enum stallrec_error capture_linux_new_beside(struct capture_linux **out,
                                              const struct stallrec_loop *loop);
 /* Implements rec_platform_compare. */
 void capture_linux_compare(struct capture_linux *c, struct rec_loop_latest *latest);
-/* Frees the capture. The signal handler stays installed, without effect. */
+/* Frees the capture, which may be NULL. The signal handler stays installed, and only passes signals
+ * on to the program's. */
 void capture_linux_free(struct capture_linux *c);
 
 /* Reads the size of the alternate signal stack of the calling thread, which must be the one that

@@ -1,4 +1,5 @@
-/* Stores names of code in memory of a fixed size. */
+/* Stores names of code in memory of a fixed size, splits texts that end in a file and a line, and
+ * tells which files are the app's. */
 #ifndef STALLREC_CODE_TEXT_H
 #define STALLREC_CODE_TEXT_H
 

@@ -18,8 +18,8 @@ struct lock_layout {
     uint32_t tid_offset; /* offset of the id in the descriptor, in bytes */
 };
 
-/* Sets *out by a trial: locks a mutex and a rwlock of its own, and looks for the caller's thread
- * id in them and in the caller's descriptor. */
+/* Sets *out by a trial: locks a mutex and a rwlock of its own, and looks for the caller's thread id
+ * in them and in the caller's thread descriptor, the C library's struct at pthread_self(). */
 void lock_layout_probe(struct lock_layout *out);
 
 /* Returns what the thread `waiter` of the process `pid` waits for while it is blocked in `call`:

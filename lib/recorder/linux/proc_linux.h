@@ -27,7 +27,7 @@ bool proc_parse_syscall_async(const char *text, size_t size, struct proc_syscall
 bool proc_same_call_async(const struct proc_syscall *a, const struct proc_syscall *b);
 
 /* Parses the state letter in a text of /proc/self/task/TID/stat; it follows the name, which may
- * hold any bytes. */
+ * hold any bytes. REC_STATE_UNKNOWN: the text has no letter that is known. */
 enum rec_thread_state proc_parse_state_async(const char *text, size_t size);
 
 /* Parses field 22 of a text of stat: the start of the process or thread in clock ticks since the

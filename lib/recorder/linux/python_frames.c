@@ -208,7 +208,8 @@ static uint32_t read_line_async(const struct python_process *p, uint64_t table, 
 }
 
 /* Is the file the app's own, and not one of the system, of the interpreter's library or of an
- * installed package? */
+ * installed package? A relative path is the app's, and so is a name such as "<string>" that does
+ * not begin with "<frozen". */
 static bool is_own_file_async(const char *file) {
     if (file[0] == '<') {
         return strncmp(file, "<frozen", 7) != 0;

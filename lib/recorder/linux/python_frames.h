@@ -47,7 +47,8 @@ size_t python_frames_async(const struct python_process *p, uint64_t state,
 
 /* Sets symbol, offset, file, line and in_app of *name for a frame. False: the frame's code object
  * is no longer there, its name cannot be read or has no room in *text, or the frame's instruction
- * lies before the bytecode; name->symbol is then unchanged or NULL. */
+ * lies before the bytecode; name->symbol is then unchanged or NULL, and name->file must not be used
+ * if it is NULL. */
 bool python_name_async(const struct python_process *p, const struct python_frame *frame,
                        struct code_text *text, struct rec_code_name *name);
 

@@ -35,12 +35,13 @@ struct python_linux *python_linux_new(const struct python_host *host, pid_t main
                                       uint64_t main_self);
 void python_linux_free(struct python_linux *py);
 
-/* Puts the Python frames of a thread into frames[0 .. count), its native frames, which were
- * unwound from `stack` by modules of this generation. *end is that of unwind_async; an
- * UNWIND_OUTERMOST becomes UNWIND_FULL if the frames fill `max`, or 1024, which is the most that
- * stacks with Python frames get. Returns the new number of frames. The pc of a
- * Python frame is the address of its bytecode instruction with bit PYTHON_PC_BIT inverted, so that
- * it lies in no image; its function is the code object. */
+/* Puts the Python frames of a thread into frames[0 .. count), its native frames, which were unwound
+ * from `stack` by modules of this generation. *end is that of unwind_async; an UNWIND_OUTERMOST
+ * becomes UNWIND_FULL if the frames fill `max`, or 1024, which is the most that stacks with Python
+ * frames get. Returns the new number of frames; they stay as they are if the thread has no Python
+ * frames, or these cannot be read. The pc of a Python frame is the address of its bytecode
+ * instruction with bit PYTHON_PC_BIT inverted, so that it lies in no image; its function is the
+ * code object. */
 size_t python_linux_merge_async(struct python_linux *py, uint64_t generation, pid_t tid,
                                 const struct cfi_stack *stack, struct unwind_frame *frames,
                                 size_t count, size_t max, enum unwind_end *end);

@@ -13,12 +13,13 @@
 enum {
     PATH_ROOM = 64,
     TARGET_ROOM = 64,
-    POLLED_MAX = 16, /* descriptors of a poll that are looked at */
-    SET_WORD = 64,   /* descriptors of a select that are looked at */
-    LOOKED_MAX = 32, /* descriptors of a loop that are looked at */
+    POLLED_MAX = 16, /* maximum number of descriptors of a poll that are looked at */
+    SET_WORD = 64,   /* the descriptors of a select that are looked at are those below this
+                        number */
+    LOOKED_MAX = 32, /* maximum number of descriptors of a loop that are looked at */
     LINE_ROOM = 256, /* size of a line of a file of /proc, with its NUL; a longer line is cut */
     PIECE_ROOM = 4096,
-    BYTES_MAX = 1 << 20 /* bytes of a file of /proc that are looked at */
+    BYTES_MAX = 1 << 20 /* maximum number of bytes of a file of /proc that are looked at */
 };
 
 /* ---- descriptors ---- */

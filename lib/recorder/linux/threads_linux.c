@@ -153,8 +153,8 @@ static bool thread_list_async(struct threads_linux *t, uint32_t max) {
     return all;
 }
 
-/* Adds all threads. The listing is repeated if threads are missing, at most LISTINGS times in all,
- * as a thread that ends during a listing can hide others. */
+/* Adds the threads of /proc/self/task, up to `max`. The listing is repeated if threads are missing,
+ * at most LISTINGS times in all, as a thread that ends during a listing can hide others. */
 static void add_all_async(struct threads_linux *t, uint32_t max) {
     for (unsigned i = 0; i < LISTINGS && !thread_list_async(t, max); i++) {
     }

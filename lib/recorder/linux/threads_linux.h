@@ -1,5 +1,5 @@
-/* Captures all threads of the process but the watched one and the monitor: name, state, CPU time,
- * the lock or input for which they wait, stack. */
+/* Captures the threads of the process, up to THREADS_LINUX_MAX, but the watched one and the
+ * monitor: name, state, CPU time, the lock or input for which they wait, stack. */
 #ifndef STALLREC_THREADS_LINUX_H
 #define STALLREC_THREADS_LINUX_H
 
@@ -24,8 +24,8 @@ void threads_linux_free(struct threads_linux *t);
  * those are chosen first that hold up the watched thread: `owner`, for which it waits (-1 = none),
  * the thread for which owner waits, and so on; then the oldest threads. A thread whose stack could
  * not be read has no frames and no waits_for. A blocked thread takes some 40 us; a thread that is
- * reached later than 100 ms after the start has neither, too. *left_out: number of threads for
- * which there was no room. */
+ * reached later than 100 ms after the start has no frames and no waits_for either. *left_out:
+ * number of threads for which there was no room. */
 uint32_t threads_linux_capture_async(struct threads_linux *t, int64_t owner, struct rec_thread *out,
                                      uint32_t max, uint32_t *left_out);
 

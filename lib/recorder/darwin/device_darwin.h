@@ -1,4 +1,4 @@
-/* The machine and the program that a dump describes. */
+/* Reads the description of the machine and the program for dumps. */
 #ifndef STALLREC_DEVICE_DARWIN_H
 #define STALLREC_DEVICE_DARWIN_H
 

@@ -1,5 +1,5 @@
 /* Reads the headers of a loaded Mach-O image: UUID, address range, and the places of its unwind
- * information and function starts. Also decides which paths belong to the app.
+ * information and function starts. Also finds functions, and decides which paths belong to the app.
  *
  * Pure code over memory that is read with checks, as an image may be unloaded meanwhile. Source:
  * <mach-o/loader.h>. Only 64-bit little-endian images are read, which is all that Darwin runs

@@ -55,7 +55,7 @@ void task_list_release_async(struct task_list *list);
 /* Sets id, name, state and cpu_ns of *out. False: there is no such thread. */
 bool task_describe_async(thread_t thread, struct rec_thread *out);
 /* Returns the lock or thread for which the thread waits; an owner that is no thread of the process
- * becomes -1. */
+ * becomes -1. REC_WAIT_NONE: the thread runs, or waits for neither. */
 struct rec_wait task_wait_async(thread_t thread);
 
 /* ---- copies ---- */

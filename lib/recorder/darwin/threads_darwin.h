@@ -1,6 +1,6 @@
-/* Captures all threads of the process but the watched one and the monitor: name, state, CPU time,
- * the lock for which they wait, stack. Functions named _async are for the monitor thread only; the
- * other two are called while it does not run. */
+/* Captures the threads of the process, up to THREADS_DARWIN_MAX, but the watched one and the
+ * monitor: name, state, CPU time, the lock for which they wait, stack. Functions named _async are
+ * for the monitor thread only; the other two are called while it does not run. */
 #ifndef STALLREC_THREADS_DARWIN_H
 #define STALLREC_THREADS_DARWIN_H
 
@@ -27,8 +27,8 @@ void threads_darwin_walk_async(struct images *images, const struct task_copy *co
  * than `max`, `owner` (the thread for which the watched one waits, -1 = none), the thread for which
  * that one waits, and so on, are among those captured, together with those of the lowest ids. A
  * thread whose stack could not be taken has no frames and no waits_for; a thread that is reached
- * later than 100 ms after the start has neither, too. *left_out: number of threads for which there
- * was no room. */
+ * later than 100 ms after the start has no frames and no waits_for either. *left_out: number of
+ * threads for which there was no room. */
 uint32_t threads_darwin_capture_async(struct threads_darwin *t, int64_t owner,
                                       struct rec_thread *out, uint32_t max, uint32_t *left_out);
 

@@ -141,8 +141,8 @@ static void tell_found(struct thread_watch *w, uint64_t now, bool waits) {
     }
 }
 
-/* Reports to the recorder that no loop is believed any more. waits: a wait of that loop begins now,
- * and is reported as an edge before. */
+/* Reports to the recorder that no loop is believed any more. waits: a wait of the loop that was
+ * believed begins now, and is reported as an edge before. */
 static void tell_doubt(struct thread_watch *w, uint64_t now, bool waits) {
     const struct rec_event event = {
         .kind = REC_EVENT_DOUBT, .at_ns = now + (waits ? 2 : 0), .mark_ns = w->begin_ns};

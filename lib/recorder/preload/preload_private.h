@@ -57,9 +57,10 @@ void preload_name_place(const char *program, uint64_t address, char text[PRELOAD
 /* ---- preload_recorder.c ---- */
 
 /* Starts the recorder for the calling thread, which is watched since begin_ns, and returns the
- * process's entry in the report. If the recorder does not start, the failure is in the report, and
- * thread->loop becomes NULL. program: the program's path. goes_on: as in struct monitor_finding.
- * `from` is borrowed for ever. */
+ * process's entry in the report. After an exec, the entry keeps the counts of the program before.
+ * If the recorder does not start, the failure is in the report, and thread->loop becomes NULL.
+ * program: the program's path. goes_on: as in struct monitor_finding. `from` is borrowed for
+ * ever. */
 struct preload_process *preload_start_recorder(const struct preload_config *from,
                                                const char *program, uint64_t begin_ns,
                                                bool (*goes_on)(void *ctx),
@@ -76,7 +77,8 @@ void preload_exec_begins(void);
 void preload_exec_fails(void);
 /* Counts a wanted thread that is not watched, in the report, if a recorder was started. */
 void preload_tell_left(void);
-/* Stops the recorder, which writes open dumps; waits at most 2 s for that. */
+/* Stops the recorder, which writes open dumps; waits at most 2 s for that. If it stops in time, the
+ * process's entry gets `ended`. */
 void preload_stop_recorder(void);
 /* Reports that no recorder runs in this process, or soon none, because a filter kills the system
  * call `call`. program: the program's path. */
@@ -100,9 +102,9 @@ struct preload_entry {
 };
 
 /* Returns the stack pointer before the call of the function that waits at caller->place; if that is
- * not known, as in code without call frame information, that before its call of the waiting
- * function. The rule is looked up at the first wait of the place, under the dynamic linker's lock
- * (modules_iterate_async). */
+ * not known, as in code without call frame information, or while another thread holds the lock of
+ * modules_try_hold, that before its call of the waiting function. The rule is looked up at the
+ * first wait of the place, under the dynamic linker's lock (modules_iterate_async). */
 uint64_t preload_entry(struct thread_watch *w, const struct preload_caller *caller);
 
 /* ---- preload_waits.c ---- */
@@ -250,8 +252,9 @@ void preload_resolve_filter(void);
 /* ---- preload_env.c, preload_exec.c ---- */
 
 /* Reads the environment and, unless --follow, removes our variables from it, so that the program's
- * children are not recorded. False: this process is not to be recorded. It is called once, by the
- * main thread. */
+ * children are not recorded. config->report becomes the memory that the command shares, or one that
+ * nobody reads. False: this process is not to be recorded. It is called once, by the main
+ * thread. */
 bool preload_read_environment(struct preload_config *config);
 
 /* Stores the next function of this name after ours into the atomic function pointer at `slot`, with
@@ -284,8 +287,9 @@ bool preload_vector_open(struct preload_vector *v, size_t count, size_t text);
 void preload_vector_close(struct preload_vector *v);
 
 /* Returns the environment for an exec: a list in v that has our variables, too, if the program is
- * to be recorded, envp lacks them and there is memory; else envp. If exec returns, v and the list
- * must be passed to preload_environment_close. Any process and thread; async-signal-safe. */
+ * to be recorded, envp lacks them and there is memory; else envp. With a new list and without
+ * --follow, the report's descriptor survives the exec. If exec returns, v and the list must be
+ * passed to preload_environment_close. Any process and thread; async-signal-safe. */
 char *const *preload_environment_open(struct preload_vector *v, char *const envp[]);
 void preload_environment_close(struct preload_vector *v, char *const *list, char *const envp[]);
 

@@ -27,7 +27,8 @@
 #define STOP_NS UINT64_C(2000000000)
 
 enum {
-    MAIN_STACK = 8 << 20, /* bytes assumed above a frame of the main thread's constructors */
+    MAIN_STACK = 8 << 20, /* bytes by which the main thread's stack is assumed to reach above a
+                             frame of its constructors */
     MAIN_STACK_MAX = 128 << 20,
     NAME_SIZE = 16 /* bytes of a thread's name with its NUL */
 };
@@ -224,7 +225,7 @@ static void find_stack_bounds(struct thread_watch *w) {
 }
 
 /* Watches the calling thread, whose name matches, from now on. NULL: there is no room, or the
- * thread's end would not be noticed. */
+ * thread's end would not be noticed; the thread is then never watched. */
 static struct thread_watch *watch_new_thread(void) {
     struct thread_watch *w = claim_entry();
     if (!w) {

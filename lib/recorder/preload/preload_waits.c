@@ -23,7 +23,8 @@
 /* Makes a struct preload_caller of the call of the function in which this macro is used, and in
  * which frame_pointer is the result of waits_begin. */
 #define CALLER(blocks) ENDLESS_CALLER(blocks, false)
-/* The same of a wait for a condition variable or for signals. */
+/* Makes a struct preload_caller as CALLER does, with the member `endless`, of a wait for a
+ * condition variable or for signals. */
 #define ENDLESS_CALLER(blocks, endless)                                                            \
     (&(struct preload_caller){__builtin_return_address(0), __builtin_dwarf_cfa(), frame_pointer,   \
                               (blocks), (endless)})

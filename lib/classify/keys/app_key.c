@@ -31,9 +31,9 @@ static size_t find_stand_in(const struct keyer *k, const struct judged_stack *s,
     return from;
 }
 
-/* Returns the index of the innermost frame that stands for the app's: of the frames of linked
- * libraries, the innermost that is not of the innermost library, if there is one, because that
- * library was called by another. s->cut = there is none. */
+/* Returns the index of the innermost frame of this kind; with STAND_LINKED, of the innermost one
+ * outside of the innermost library, if there is one, because that frame's library called the
+ * innermost library. s->cut = there is none. */
 static size_t first_stand_in(const struct keyer *k, const struct judged_stack *s,
                              enum stand_in who) {
     size_t first = find_stand_in(k, s, who, s->inner);
@@ -316,7 +316,8 @@ static bool has_counted(const struct keyer *k, const struct judged_stack *s) {
     return false;
 }
 
-/* Makes the keys of a stack without frames of the app or of vendors. False: out of memory. */
+/* Makes the keys of a stack without frames of the app, of vendors or of linked libraries: of its
+ * frameworks and relevant frames, or, if it has neither, of its images. False: out of memory. */
 static bool system_keys(struct keyer *k, const struct judged_stack *s,
                         struct key levels[KEY_LEVELS]) {
     enum { FRAMEWORKS = 2 };

@@ -6,8 +6,8 @@
 
 enum { NO_IMAGE = -1, IMAGE_UNSET = -2 };
 
-/* No code lies above this address. JSON readers hold integers up to one more, which exemplar_join
- * may add. */
+/* No code lies above this address. exemplar_join may add 1 to an address, and JSON readers hold
+ * integers up to INT64_MAX. */
 static const uint64_t ADDRESS_MAX = INT64_MAX - 1;
 
 struct stack_cut {
@@ -95,8 +95,9 @@ static void cut_name(struct jsonw *w, const struct dump_name *name) {
     jsonw_end_array(w);
 }
 
-/* Writes a location in the form of dumps, but with texts in place of indexes. Of sources only that
- * of a report is told, whose names are not believed far from their functions. */
+/* Writes a location in the form of dumps, but with texts in place of indexes. The source of the
+ * location is written only if it is a report, because a report's names are not believed far from
+ * their functions. */
 static void cut_location(struct jsonw *w, const struct dump_location *l) {
     jsonw_member_u64(w, "start", l->start);
     if (l->in_app) {

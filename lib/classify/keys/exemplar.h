@@ -26,7 +26,8 @@ bool exemplar_cut(const struct dump *d, const struct stall_key *key, exemplar_ta
  * these pieces; the document has the keys of the dump from which the pieces were cut. The addresses
  * of its images mean nothing. If the first piece has other samples, the document has the stack and
  * the known frames of these samples as samples, each with a count of 0, because the counts are not
- * known. ST_ERR: a piece is malformed (ERR_FORMAT), or out of memory. */
+ * known. ST_ERR: a piece is malformed (ERR_FORMAT), or out of memory; `out` may then have a part of
+ * the document. */
 enum st exemplar_join(const char *const *pieces, size_t count, struct strbuf *out,
                       struct err *e) BASE_MUST_USE;
 

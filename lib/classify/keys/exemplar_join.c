@@ -290,9 +290,10 @@ static void join_lines(struct joining *j, json_t *lines) {
     jsonw_end_array(&j->w);
 }
 
-/* Writes where a location's name comes from: a report, or else, whatever it was, other reports. If
- * no line of the image has a file, the image's state is not `ok`, so that a symbol file or a better
- * name can replace either later. */
+/* Writes the source of a location's names: "report" if the piece says so, else "learned", whatever
+ * the source was in the dump; nothing if the location has no names. A symbol file or a better name
+ * can replace either later, unless a line of the image has a file, because join_images then writes
+ * "symbols":"ok". */
 static void join_source(struct jsonw *w, const json_t *piece) {
     if (json_is_true(json_object_get(piece, "report"))) {
         jsonw_member_cstr(w, "source", "report");

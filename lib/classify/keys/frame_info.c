@@ -1,5 +1,5 @@
-/* Normalises each distinct function and matches it with the rules once; later look-ups use the
- * cached result. */
+/* Makes the infos of the cache: of each distinct function, which is normalised and matched with the
+ * rules once; of libraries and of names in keys; and of functions with their callers. */
 #include "classify/keys/frame_info.h"
 
 #include <string.h>
@@ -28,8 +28,8 @@ void frame_table_release(struct frame_table *t) {
     strbuf_release(&t->qualified);
 }
 
-/* Cuts an over-long function to at most KEY_FUNCTION_MAX bytes, which end in a hash of the whole.
- */
+/* Cuts a text longer than KEY_FUNCTION_MAX bytes, a function or the name of an image or a library,
+ * to at most that number of bytes, which end in a hash of the whole. */
 static void cap_function(struct strbuf *b) {
     if (b->len > KEY_FUNCTION_MAX) {
         uint64_t hash = hash_bytes(b->data, b->len);
@@ -149,9 +149,9 @@ static bool image_is_library(const struct strbuf *image, const char *package, si
     return strncmp(name, package + own, len) == 0 && (name[len] == '\0' || name[len] == '.');
 }
 
-/* Makes the function one of the library that its source file, or V8's name of it, is of, if no rule
- * says whose it is. If a rule says that an image is the app's, so is the library by which the image
- * is named. False: out of memory. */
+/* Makes a function of the app one of the library that its source file, or V8's name of it, is of,
+ * if no rule says whose it is. If a rule says that an image is the app's, functions of the library
+ * that has the image's name stay the app's. False: out of memory. */
 static bool decide_package(struct frame_table *t, const struct raw_frame *f,
                            struct frame_info *info) {
     const char *package = f->package;
@@ -245,7 +245,8 @@ static bool frame_is_owned(const struct frame_info *info) {
     return info->in_app && !info->linked && info->resolved && !side_is_told(info);
 }
 
-/* Sets the members that keys use, and finds the canonical info. False: out of memory. */
+/* Sets the members that keys use, and info->canonical to the first info with this image and
+ * function, which may be `info` itself. False: out of memory. */
 static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct frame_info *info,
                         size_t index) {
     char id[IMAGE_ID_TEXT] = "";
@@ -340,8 +341,8 @@ struct frame_info *raw_frame_info(struct frame_table *t, const struct raw_frame 
     return find_made_for(t, f, info) && finish_info(t, f, info, index) ? info : NULL;
 }
 
-/* Returns the info of the image and function of `like` in the form that keys have. A new one is a
- * copy of `like`. NULL: out of memory. */
+/* Returns the canonical info of like's image and function; if there is none, a copy of `like`
+ * becomes it. NULL: out of memory. */
 static struct frame_info *named_info(struct frame_table *t, const struct frame_info *like) {
     strbuf_clear(&t->raw);
     add_frame_name(&t->raw, like->image, like->function);
@@ -364,8 +365,8 @@ static struct frame_info *named_info(struct frame_table *t, const struct frame_i
                                                                                        : NULL;
 }
 
-/* Returns a new info that is a copy of `like`, which has another image than the info it was made
- * of. NULL: out of memory. */
+/* Returns a new info that is a copy of `like`, but for the index and the canonical info, which is
+ * that of like's image and function. NULL: out of memory. */
 static struct frame_info *info_like(struct frame_table *t, const struct frame_info *like) {
     struct frame_info *canonical = named_info(t, like);
     struct frame_info *made = canonical ? arena_alloc(&t->arena, sizeof *made) : NULL;

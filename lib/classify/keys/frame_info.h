@@ -69,7 +69,7 @@ struct frame_table {
     VEC(const struct image_facts *) known_images;
     struct arena image_arena; /* memory of known_images, except for their heads */
     struct map by_image;      /* key: text of a dump about an image; value: index in known_images */
-    struct map heads, codes;  /* heads and codes of image_facts */
+    struct map heads, codes;  /* heads of image_facts and of recent_file; codes of image_facts */
     struct recent_frame recent[FRAMES_RECENT];
     struct recent_image recent_images[IMAGES_RECENT];
     struct recent_file recent_files[FILES_RECENT];
@@ -90,14 +90,18 @@ void frame_table_release(struct frame_table *t);
 /* Prepares the table for a dump, before its first frame. False: out of memory. */
 bool frame_table_begin(struct frame_table *t, const struct dump *d);
 /* Returns the info of the last line of a location, which is the function into which those of the
- * other lines were inlined; NULL: out of memory. */
+ * other lines were inlined, or, if the location has no lines, of a nameless frame; NULL: out of
+ * memory. */
 struct frame_info *frame_of_location(struct frame_table *t, const struct dump *d,
                                      const struct dump_location *l);
 /* Returns the info of one line of a location, a function that was inlined there or the function
- * itself; NULL: out of memory. */
+ * itself. It is that of a nameless frame if the location has no such line, or if the name is a
+ * report's and lies too far from its function. NULL: out of memory. */
 struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,
                                  const struct dump_location *l, size_t line);
-/* Returns the info of frame i of a stack that has no locations; NULL: out of memory. */
+/* Returns the info of frame i of a stack that has no locations, by the name that came with the
+ * dump; without a name, or if that lies too far from its function, of a nameless frame. NULL: out
+ * of memory. */
 struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
                                     const struct dump_stack *s, size_t i);
 /* Returns the info of a type, as if the type was a frame: the type for which a generic function in
@@ -106,8 +110,8 @@ struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info 
 /* Returns the info of a function of the app as one of a linked library, of the owner of its Java
  * package; info->owner_len must not be 0. NULL: out of memory. */
 struct frame_info *frame_as_linked(struct frame_table *t, struct frame_info *info);
-/* Returns the info of a function of a linked library, which its source file tells, as one of the
- * app. NULL: out of memory. */
+/* Returns the info, as one of the app, of a function that info->linked makes one of a linked
+ * library by its source file. NULL: out of memory. */
 struct frame_info *frame_as_app(struct frame_table *t, struct frame_info *info);
 /* Returns the info that stands for a whole library in keys; it has no function. info: a frame of
  * that library. name: the library's name in keys. NULL: out of memory. */
@@ -124,8 +128,8 @@ struct frame_callers {
                                        stands for it; NULL = there is none */
     const struct frame_info *under; /* a frame of the framework that made the call; NULL = none */
 };
-/* Returns the info that a frame has with these callers; it is info itself unless info->by_caller.
- * NULL: out of memory. */
+/* Returns the info that a frame has with these callers; it is `info` itself, which may be NULL,
+ * unless info->by_caller. NULL: out of memory. */
 struct frame_info *frame_from(struct frame_table *t, struct frame_info *info,
                               const struct frame_callers *callers);
 

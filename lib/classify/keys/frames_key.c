@@ -51,7 +51,8 @@ static void all_frames(const struct keyer *k, const struct judged_stack *s,
 
 /* For a stack without a frame of the app that counts: adds to the levels the app's type for which a
  * generic function of a library was made. Of the frames that rules skip, the innermost one with
- * such a type is used, unless a frame with PLACE_CUT is further inside. False: out of memory. */
+ * such a type is used, if rules leave that type in the app and no frame with PLACE_CUT is further
+ * inside. False: out of memory. */
 static bool add_made_for(struct keyer *k, const struct judged_stack *s,
                          struct level levels[KEY_LEVELS]) {
     const struct judged_frame *f = NULL;

@@ -141,8 +141,9 @@ static bool has_starts(const struct dump *d, const struct dump_stack *s) {
     return false;
 }
 
-/* Sets the ids that the dump would have without symbol files, without inlined functions, and
- * without the starts of nameless functions. */
+/* Sets out->was to the ids that the dump would have without symbol files, without inlined
+ * functions, and without the starts of nameless functions; where the stack has none of these, the
+ * ids stay 0. */
 static enum st find_aliases(struct keyer *k, const struct dump *d, const struct judged_stack *s,
                             struct stall_key *out, struct err *e) {
     struct dump_stack raw = *s->stack;
@@ -166,8 +167,8 @@ static enum st find_aliases(struct keyer *k, const struct dump *d, const struct 
 
 /* ---- a dump ---- */
 
-/* Finds what else than stacks identifies the dump: a slow action, or a thread without a stack.
- * False: out of memory. */
+/* Sets the members of k that say what the dump is about: which threads, and, as names in keys, a
+ * slow action and a thread that used the processor but has no stack. False: out of memory. */
 static bool find_subject(struct keyer *k, const struct dump *d) {
     const char *action = k->options.rules ? dump_slow_action(d) : NULL;
     const char *absent = k->options.rules ? dump_absent_worker(d) : NULL;
@@ -187,7 +188,8 @@ static bool was_captured_late(const struct dump *d) {
 
 /* Sets k->loop_ran: the main thread was at work although its stack shows its loop. It was if it ran
  * for CPU_WAITS of the stall or more, or if it was running when its stack, which shows the loop,
- * was captured during the stall. ST_ERR: out of memory. */
+ * was captured during the stall. k->loop_ran stays false without rules, and if k->came_late.
+ * ST_ERR: out of memory. */
 static enum st judge_loop(struct keyer *k, const struct dump *d, const struct dump_thread *main,
                           struct err *e) {
     struct judged_stack captured;

@@ -209,9 +209,10 @@ unsigned keyer_wanted(const struct keyer *k, size_t level);
 enum { KEYER_FUNCTIONS_MAX = 1 << 16 };
 enum st keyer_renew(struct keyer **k, struct keyer **retired, struct err *e) BASE_MUST_USE;
 
-/* Makes the keys of a dump, and finds its cause and the share of the samples that show its key.
- * A dump without locations is keyed by its own names, and a frame without a name by (image id,
- * offset). ST_ERR: out of memory. */
+/* Makes the keys of a dump, and finds its cause, the holder of the lock for which it waits, and the
+ * share of the samples that show its key. *out borrows from k and d. A dump without locations is
+ * keyed by its own names, and a frame without a name by (image id, offset). ST_ERR: out of memory.
+ */
 enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out,
                   struct err *e) BASE_MUST_USE;
 

@@ -45,7 +45,7 @@ struct judged_stack {
 /* A candidate for which samples vote: a key of level 1, or, with KEY_OF_FRAMES, the innermost
  * relevant function. */
 struct ballot {
-    /* epoch: number of the dump to which the votes belong; votes for an earlier dump are void. */
+    /* epoch: number of the count to which the votes belong; votes of an earlier count are void. */
     uint64_t epoch, votes, newest;
 };
 
@@ -57,7 +57,8 @@ struct keyer {
     VEC(struct judged_frame) frames;  /* frames of the current dump's stacks */
     VEC(struct dump_vote) votes;      /* the current dump's votes */
     VEC(struct judged_stack) samples; /* stacks of `votes`, in the same order */
-    uint64_t epoch;       /* number of the current dump, which voids the votes of earlier ones */
+    uint64_t epoch; /* number of the last count of votes, of which a dump may have several; it voids
+                       the votes of earlier ones */
     struct map ballot_of; /* candidate, as indexes of canonical infos -> index in ballots */
     VEC(struct ballot) ballots;
     /* Share of the stall, in permille, that the main thread was on a processor, or, if
@@ -123,7 +124,8 @@ void place_begin(struct keyer *k, const struct dump *d);
 void place_note(const struct keyer *k, const struct dump *d, struct judged_stack *s, size_t i,
                 size_t at);
 
-/* stack_scan.c. Sets s->cut to the index where the loop, or the thread's first function, begins. */
+/* stack_scan.c. Sets s->cut to the index where the loop begins, or, if no loop is known, the
+ * thread's first function; s->count = neither is known. */
 void scan_cut(const struct keyer *k, struct judged_stack *s);
 /* Sets s->at_place: the stack waits at the place of the believed loop, and no rule names a loop. If
  * a rule names one, and the image of the believed loop is only further out, the loop is a nested
@@ -151,8 +153,9 @@ static inline bool frame_is_app(const struct frame_info *info) {
     return info->in_app && !info->linked;
 }
 
-/* app_key.c. Makes both levels (the framework that the app called, and the app's innermost
- * frames) and the action of a stack. False: out of memory. */
+/* app_key.c. Makes both levels (the framework that the app called, and the app's innermost frames)
+ * and the action of a stack. If the stack has no frame of the app that counts, frames of a vendor,
+ * of linked libraries or, at last, of the system take its place. False: out of memory. */
 bool app_keys(struct keyer *k, const struct judged_stack *s, struct key levels[KEY_LEVELS],
               struct key *action) BASE_MUST_USE;
 /* Adds the innermost frame's image to the keys of a stack that has only callouts. app_keys makes no
@@ -182,8 +185,8 @@ void key_add(struct key *key, const struct key_frame *f);
 struct key_frame key_frame_of(const struct judged_frame *from);
 
 /* linked_owner.c. Makes functions of Java packages of other owners than the app's those of linked
- * libraries, if the stack has a function of the app's owner. s->cut must be set. False: out of
- * memory. */
+ * libraries, if the stack has a function of the app's owner. Sets k->has_packages if the app has an
+ * owner and a frame is in the package of any. s->cut must be set. False: out of memory. */
 bool link_other_owners(struct keyer *k, const struct judged_stack *s) BASE_MUST_USE;
 
 /* linked_program.c. Makes functions of the library from which the program was built those of the
@@ -218,12 +221,13 @@ void choose_again(struct keyer *k, struct judged_stack *chosen);
 bool whole_frames(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                   size_t functions, size_t *whole) BASE_MUST_USE;
 
-/* shared_frames.c. Does nothing unless the thread ran in the stall, or was ready to, and at least
- * half of the samples have the same outermost function of the app. Then samples with up to 15 % of
- * their votes that lie outside of the function in which the others are lose their vote, and *chosen
- * is chosen anew among the others. If these have several keys, only the frames that they share with
- * the chosen stack can make up the key; they then vote for it, and out->others is set. ST_ERR: out
- * of memory. */
+/* shared_frames.c. Does nothing unless the keys are KEY_OF_APP, the dump is no slow action and not
+ * about threads that worked, the thread ran in the stall, or was ready to, and at least half of the
+ * samples have the same outermost function of the app. Then samples with another outermost function
+ * of the app lose their vote, and so do those, with up to 15 % of the votes left, that lie outside
+ * of the function in which the others are; *chosen is chosen anew among the others. If these have
+ * several keys, only the frames that they share with the chosen stack can make up the key; they
+ * then vote for it, and out->others is set. ST_ERR: out of memory. */
 enum st share_frames(struct keyer *k, const struct dump *d, struct judged_stack *chosen,
                      struct stall_key *out, struct err *e) BASE_MUST_USE;
 /* Restricts a stack's key, which is made as if less was known about its frames, to the frames that

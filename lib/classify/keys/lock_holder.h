@@ -11,7 +11,8 @@ struct stall_key;
 
 enum holder_status {
     HOLDER_NONE,    /* the stall does not wait for a lock */
-    HOLDER_UNKNOWN, /* the dump does not name the holder, or lacks its thread */
+    HOLDER_UNKNOWN, /* the dump does not name the holder, or lacks its thread, and there is no guess
+                     */
     HOLDER_KNOWN,
     HOLDER_DEADLOCK, /* threads wait for each other; the holder is one of them */
     HOLDER_INFERRED  /* the dump does not name the holder, but the frames of its threads leave only

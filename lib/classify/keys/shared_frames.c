@@ -38,7 +38,8 @@ static bool shows_wait(const struct judged_stack *s) {
 
 /* Did the thread run while it stalled, or was it ready to run? If it had a processor for CPU_WAITS
  * to CPU_COMPUTES of the time, or its processor time is unknown, the answer is yes if it was
- * running when it was captured and no sample shows a wait. */
+ * running when it was captured and no sample shows a wait; if the time is unknown, only functions
+ * that do nothing but wait (told->waits) show one. */
 static bool stall_is_busy(const struct keyer *k, const struct dump *d) {
     const struct dump_thread *main = dump_main_thread(d);
     if (k->cpu_permille >= CPU_COMPUTES) {

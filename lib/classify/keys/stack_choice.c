@@ -1,5 +1,6 @@
-/* Chooses the stack by which a dump is classified: the most frequent one of the samples, which are
- * counted by symbols rather than by addresses. */
+/* Looks up and judges the frames of stacks, and chooses the stack by which a dump is classified:
+ * the most frequent one of the samples, which are counted by symbols rather than by addresses, or,
+ * if no sample votes, the one that the device chose. */
 #include "classify/keys/keyer_private.h"
 
 static const struct dump_location *location_of(const struct dump *d, const struct dump_stack *s,

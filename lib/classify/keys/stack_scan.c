@@ -334,9 +334,9 @@ static size_t find_asker(const struct keyer *k, const struct judged_stack *s, si
     return asker;
 }
 
-/* Is frame i a wait for events, as poll is, that code of a library made of which nobody
- * knows what it waits for? What the library is for does not follow from such a call. *asker: 0
- * before the first call for the stack, whose frames are asked from the innermost on. */
+/* Is frame i a wait for events, as poll is, that was made by a library which no rule calls a
+ * framework? Such a call does not show for what the library waits. *asker: 0 before the first call
+ * for the stack, whose frames are asked from the innermost on. */
 static bool is_wait_of_stranger(const struct keyer *k, const struct judged_stack *s, size_t i,
                                 size_t *asker) {
     const struct frame_info *info = scan_at(k, s, i);

@@ -1,5 +1,5 @@
-/* Joins two buckets of the same stall, seen once with and once without symbols. One of them has the
- * other's id as an alias. */
+/* Joins buckets of the same stall, of whose stack less was known in one than in the other, as
+ * without symbols. The bucket of which more is known has the other's id as an alias. */
 #include <stdlib.h>
 #include <string.h>
 

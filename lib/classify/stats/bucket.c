@@ -134,7 +134,8 @@ static bool bucket_make_room(struct bucket_set *set) {
     return slots != NULL;
 }
 
-/* Adds a bucket whose key the set does not have. False: out of memory. */
+/* Adds a bucket whose key the set does not have. False: out of memory, or the set has NO_INDEX
+ * buckets. */
 static bool add_bucket(struct bucket_set *set, struct bucket *b, const struct bucket_key *key) {
     if (set->buckets.len >= NO_INDEX || !bucket_make_room(set) || !VEC_PUSH(&set->buckets, b)) {
         return false;

@@ -78,7 +78,8 @@ struct exposed {
     uint64_t sessions, launches, foreground_ms, low_rate_s;
 };
 
-/* Adds exposure to its cell, and to the sums of its facets. False: out of memory. */
+/* Adds exposure to its cell, and to the sums of its facets and of its user. False: out of memory.
+ */
 static bool count_exposed(struct triage *t, const struct exposed *x) {
     for (size_t f = 0; f <= USAGE_DEVICE; f++) {
         uint32_t text = triage_string(t, x->facets[f] ? x->facets[f] : "");
@@ -96,8 +97,9 @@ static bool count_exposed(struct triage *t, const struct exposed *x) {
            (!x->has_user || user_sample_add(&t->usage.users, x->user, x->foreground_ms, 0));
 }
 
-/* Counts the watched part of a session, and reduces *foreground_ms to it, because stalls in the
- * unwatched part were not seen. False: out of memory. */
+/* Counts the watched part of a session, and the reasons for the rest, and reduces *foreground_ms to
+ * that part, because stalls in the unwatched part were not seen. A session without a watched time
+ * counts as unknown, and its *foreground_ms stays. False: out of memory. */
 static bool count_watched(struct triage *t, const json_t *o, uint64_t *foreground_ms) {
     struct usage_watch *w = &t->usage.watch;
     uint64_t wall = exposure_member_number(o, "wall_ms", exposure_member_number(o, "length_ms", 0));
@@ -383,8 +385,8 @@ static enum st row_says(void *ctx, const char *field, const char **text) {
     return ST_ERR;
 }
 
-/* Adds the exposure of a row. A row without a user stands for many users, so that its exposure is
- * spread evenly over the groups. False: out of memory. */
+/* Adds the exposure of a row, whose watched time counts as unknown. A row without a user stands for
+ * many users, so that its exposure is spread evenly over the groups. False: out of memory. */
 static bool exposure_add_row(struct exposure_table *table, uint64_t cpus, uint64_t sessions,
                              uint64_t ms) {
     static const char *const fields[] = {"app.version", "device.os", "device.model"};

@@ -23,8 +23,9 @@ struct partial_input {
 /* Prepares m for reading. ST_ERR: out of memory. */
 enum st partial_input_open(struct partial_input *m, struct err *e) BASE_MUST_USE;
 /* Reads an input to its end. It stops at the first line that is malformed, or that completes a
- * partial which cannot be merged; empty lines are skipped. An input without a partial is reported
- * to `fail`, too. name: name of the input, for messages. The caller closes `in`. */
+ * partial which cannot be merged; empty lines are skipped. An input that has no partial, or ends
+ * inside of one, is reported to `fail`, too. Partials before a fault stay merged. name: name of the
+ * input, for messages. The caller closes `in`. */
 void partial_input_read(struct partial_input *m, struct gz_input *in, const char *name);
 /* Frees m, except for `merged`, which is the caller's. */
 void partial_input_release(struct partial_input *m);

@@ -183,11 +183,11 @@ uint64_t partial_read_durations(struct partial_line *l, struct partial_items ite
 void partial_read_clusters(struct partial_line *l, const struct tape_value *o, const char *name,
                            struct clusters *c, uint64_t *count, uint64_t *ms);
 
-/* partial_usage_read.c. Reads the member that partial_put_usage wrote into the triage's empty
- * usage. */
+/* partial_usage_read.c. Reads, into the triage's empty usage, the member that partial_put_usage
+ * wrote. */
 void partial_read_usage(struct partial_line *l, const struct tape_value *usage);
-/* Reads the facets of a stall's parts, five strings for each part, null = unknown. facets NULL:
- * an earlier version without them wrote the partial. */
+/* Reads the facets of a stall's parts, five strings for each part, null = unknown. facets NULL: an
+ * earlier version without them wrote the partial, and all become unknown. */
 void partial_read_facets(struct partial_line *l, const struct tape_value *facets,
                          struct stall_part *parts, size_t count);
 

@@ -20,7 +20,7 @@ enum st partial_reader_new(struct partial_reader **out, struct err *e) {
     return *out ? ST_OK : err_nomem(e);
 }
 
-/* Forgets the tables of the last partial. */
+/* Forgets the triage, without freeing it, and the tables of the last partial. */
 static void partial_in_reset(struct partial_reader *r) {
     r->t = NULL;
     r->strings.len = r->frames.len = r->pieces.len = 0;
@@ -370,7 +370,8 @@ static enum st read_tape(struct partial_reader *r, const char *text, size_t len,
     return ST_OK;
 }
 
-/* Frees the memory that was needed for a long line. */
+/* Forgets the texts of the line, and frees the tape or the arena if the line made it larger than
+ * KEPT_MAX bytes. */
 static void partial_in_end_line(struct partial_reader *r) {
     enum { KEPT_MAX = 4 << 20 };
     if (r->tape.values.cap > KEPT_MAX / sizeof *r->tape.values.data) {

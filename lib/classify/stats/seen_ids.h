@@ -25,7 +25,8 @@ struct seen_set {
 };
 
 /* Adds an id and the content with which it came, both given as hashes. *seen becomes true if the
- * set had the id already. False: out of memory. */
+ * set had the id already; if it came with other content then, `differing` counts that. False: out
+ * of memory. */
 bool seen_before(struct seen_set *s, uint64_t hash, uint64_t content, bool *seen);
 void seen_release(struct seen_set *s);
 
@@ -51,7 +52,8 @@ struct id_sketch {
 };
 
 void id_sketch_release(struct id_sketch *s);
-/* Adds `count` dumps of one id to the sample, but not to `told`. False: out of memory. */
+/* Adds `count` dumps of one id to the sample, but not to `told`. If the sample is full of smaller
+ * hashes, only `cut` is set. False: out of memory. */
 bool id_sketch_add(struct id_sketch *s, uint64_t hash, uint64_t count);
 /* Adds all of `from`. False: out of memory, and s may hold a part. */
 bool id_sketch_merge(struct id_sketch *s, const struct id_sketch *from);

@@ -36,7 +36,9 @@ const char *triage_apart_text(enum triage_apart a);
  * background, prewarmed, idle and late, whose dumps are ranked nevertheless. */
 enum triage_apart triage_apart_of(const struct dump *d, const struct stall_key *key,
                                   const bool open[APART_COUNT]);
-/* Sets `open` for the reasons whose dumps a filter selects, so that these dumps are ranked. */
+/* Sets `open` for the reasons about which a filter asks, so that their dumps are ranked: crash,
+ * background and prewarmed, if a term names the field that decides them; idle and late, if a term
+ * is cause=idle. The others become false. */
 void triage_apart_opened(const struct where *w, bool open[APART_COUNT]);
 
 /* Sets *why to the reason why the next dump of an input is not ranked. A dump whose id is in *seen

@@ -86,8 +86,9 @@ bool tally_facet(struct tally *t, enum tally_facet f, uint32_t text, uint64_t du
 bool tally_add_cause(struct tally *t, const struct cause_tally *add);
 /* Returns the counts of a cause; zeros if nothing was counted for it. */
 struct cause_tally tally_of_cause(const struct tally *t, enum rule_cause cause);
-/* Counts a whole stall of ms, before the cap. cell: cell of the user, see clusters.h. False: out of
- * memory. */
+/* Counts a whole stall that lasted ms, before the cap: in stalls, max_ms, fatal, durations and
+ * clusters. The members that count dumps and their time stay. cell: cell of the user, see
+ * clusters.h. False: out of memory, and t may hold a part. */
 bool tally_stall(struct tally *t, uint64_t ms, bool fatal, uint32_t cell);
 /* Adds all of `from`. texts: for each string of from's owner, its index in t's owner; NULL: the
  * indexes are the same. False: out of memory, and t may hold a part. */

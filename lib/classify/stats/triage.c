@@ -1,4 +1,5 @@
-/* Counts a dump: finds its buckets, and adds the dump to them. */
+/* Makes and frees triages, interns their texts and frames, and counts a dump: finds its buckets,
+ * and adds the dump to them. */
 #include "classify/stats/triage.h"
 
 #include <stdlib.h>
@@ -395,7 +396,8 @@ static uint64_t span_of_dump(const struct dump *d) {
     return span > 0 ? (uint64_t)span : 0;
 }
 
-/* Counts a ranked dump in its buckets, and sets *part to them. False: out of memory. */
+/* Counts a ranked dump in its buckets, to which *part is set, and in the sums over all dumps, and
+ * offers it to the stored dumps. False: out of memory. */
 static bool rank_dump(struct triage *t, const struct dump *d, const struct stall_key *key,
                       uint64_t ms, struct stall_part *part) {
     struct stall_share s = {

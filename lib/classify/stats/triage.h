@@ -50,9 +50,10 @@ void triage_free(struct triage *t);
  * memory. */
 enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key, bool wanted,
                    enum triage_apart *apart, struct err *e) BASE_MUST_USE;
-/* Counts the stalls of which dumps may still be missing, and ranks the buckets. It is called once,
- * before printing; triage_add must not be called afterwards. ST_ERR: out of memory, and t can only
- * be freed. */
+/* Joins buckets of the same stalls, by aliases and those of single stacks, counts the stalls of
+ * which dumps may still be missing, folds as triage_fold does, and ranks the buckets. It is called
+ * once, before printing; triage_add must not be called afterwards. ST_ERR: out of memory, and t can
+ * only be freed. */
 enum st triage_finish(struct triage *t, struct err *e) BASE_MUST_USE;
 /* Returns the id of the bucket in which triage_finish counts a bucket of single stacks whose id
  * begins with `id`, because samples show that these stacks were caught in a helper; *whole is set
@@ -78,9 +79,9 @@ struct exposure_filter {
     const struct where *where; /* terms, NULL = all exposure counts */
     struct where_seen *seen;   /* notes the fields that records have; NULL = they are not noted */
 };
-/* Counts a stall-session/1 record, see stall-dump(5), which gives exposure. A record whose id
- * was read before is ignored; one that says more than is possible is only counted as refused.
- * ST_ERR: the text is no such record, or out of memory. */
+/* Counts a stall-session/1 record, see stall-dump(5), which gives exposure. A record whose id was
+ * read before, or that does not match the filter, is ignored; one that says more than is possible
+ * is only counted as refused. ST_ERR: the text is no such record, or out of memory. */
 enum st triage_add_session(struct triage *t, const struct exposure_filter *filter, const char *text,
                            size_t len, struct err *e) BASE_MUST_USE;
 /* The origin of a session record. Texts are "" where the record lacks them. */

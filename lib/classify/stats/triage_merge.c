@@ -1,4 +1,5 @@
-/* Adds triages: the result equals the triage of one run over all dumps. */
+/* Adds triages, so that the result equals the triage of one run over all dumps, and joins buckets
+ * of one triage. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +103,8 @@ static void map_evidence(const struct triage *t, const struct triage *of, const 
     }
 }
 
-/* Merges the evidence of a bucket, and with it its frames as printed. False: out of memory. */
+/* Gives b the evidence of `from`, and the frames of `from` as printed, if that evidence is better.
+ * False: out of memory. */
 static bool merge_evidence(struct triage *t, const struct triage *of, struct mapping *m,
                            struct bucket *b, const struct bucket *from) {
     if (!from->evidence.id || !bucket_offers_better(b, &from->evidence)) {

@@ -333,13 +333,14 @@ void bucket_set_release(struct bucket_set *set);
 /* Adds a whole stall, with its ranked parts and their time, to the sums from which rates are
  * computed. False: out of memory. */
 bool stall_count_usage(struct triage *t, const struct stall_part *parts, size_t count, uint64_t ms);
-/* Adds dumps of the stall of this hash, which counts once the spans of its dumps add up to its
- * duration (0 = unknown). False: out of memory. */
+/* Adds dumps of the stall of this hash, whose spans have the sum seen_ms. The stall counts, and
+ * stops pending, once the spans of all its dumps add up to its duration (0 = unknown). False: out
+ * of memory. */
 bool stalls_join(struct triage *t, uint64_t hash, uint64_t seen_ms, uint64_t duration_ms,
                  const struct stall_part *parts, size_t count);
-/* Adds a dump's part, not capped, to its stall, which counts once the spans of its dumps add up
- * to its duration; stalls_flush counts incomplete ones. A stall that was counted before is not
- * counted again. False: out of memory. */
+/* Adds a dump's part, not capped, to its stall, which counts at once if c->whole, else once the
+ * spans of its dumps add up to its duration; stalls_flush counts incomplete ones. A stall that was
+ * counted before is not counted again. False: out of memory. */
 bool stalls_add(struct triage *t, const struct dump *d, const struct stall_count *c,
                 struct stall_part part);
 bool stalls_flush(struct triage *t);

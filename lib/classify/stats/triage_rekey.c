@@ -133,8 +133,8 @@ static enum st rekey_key_of(struct rekeying *r, const struct bucket *b, struct d
     return key->status == KEY_OK ? ST_OK : ST_NONE;
 }
 
-/* Offers the evidence of a bucket to a bucket of t. The stack of the evidence, which only level 2
- * keeps, gets the new names. False: out of memory. */
+/* Replaces the evidence of a bucket of t by `from`. The stack, which only level 2 keeps, is that of
+ * `key` with the new names. False: out of memory. */
 static bool rekey_offer_named(struct rekeying *r, struct bucket *b, const struct evidence *from,
                               const struct dump *d, const struct stall_key *key, size_t level) {
     struct evidence offer = *from;

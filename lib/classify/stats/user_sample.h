@@ -30,7 +30,8 @@ struct user_sample {
 };
 
 void user_sample_release(struct user_sample *s);
-/* Adds to a user's sums, which saturate (sum.h). False: out of memory, and nothing was counted. */
+/* Adds to a user's sums, which saturate (sum.h). If the sample is full of smaller hashes, only
+ * `cut` is set. False: out of memory, and nothing was counted. */
 bool user_sample_add(struct user_sample *s, uint64_t hash, uint64_t foreground_ms,
                      uint64_t stalled_ms);
 /* Adds all users of `from`. False: out of memory, and s may hold a part. */

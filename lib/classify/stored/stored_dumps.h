@@ -127,12 +127,13 @@ void stored_dumps_release(struct stored_dumps *s);
  * more: its `used` then stays as it is. */
 void stored_bucket_free(struct stored_dumps *s, struct stored_bucket *b);
 /* Stores the parts of a ranked dump that are shown in *b, which is made if it is NULL. ms: the
- * stalled time that the dump counts. With the limit 0, or once it is reached, nothing is stored.
- * False: out of memory. */
+ * stalled time that the dump counts. With the limit 0 nothing is stored; once the limit is reached,
+ * the dump is only counted in s->left_out. False: out of memory. */
 bool stored_dumps_add(struct stored_dumps *s, struct stored_bucket **b, const struct dump *d,
                       const struct stall_key *key, uint64_t ms) BASE_MUST_USE;
 /* Stores a dump that was chosen among dumps which are counted elsewhere: as stored_dumps_add, but
- * its values and images are not counted. False: out of memory. */
+ * its values and images are not counted, b->chosen is, and with the limit 0 it counts as left out.
+ * False: out of memory. */
 bool stored_dumps_show(struct stored_dumps *s, struct stored_bucket **b, const struct dump *d,
                        const struct stall_key *key, uint64_t ms) BASE_MUST_USE;
 /* Adds counts of a value to facet f of the bucket *b, which is made if it is NULL. If b is NULL,
@@ -151,8 +152,8 @@ const char *stored_text(const struct stored_dumps *s, uint32_t text);
 const uint32_t *stored_stack(const struct stored_dumps *s, uint32_t stack, size_t *count);
 const struct stored_frame *stored_frame_at(const struct stored_dumps *s, uint32_t frame);
 
-/* stored_frames.c. Set *out to the index of a text (NULL or "": STORED_NONE), and of a stack.
- * False: out of memory. */
+/* stored_frames.c. Set *out to the index of a text (NULL or "": STORED_NONE), and of a stack
+ * (without frames: STORED_NONE). False: out of memory. */
 bool stored_put_text(struct stored_dumps *s, const char *text, uint32_t *out);
 bool stored_put_stack(struct stored_dumps *s, const struct dump *d, const struct dump_stack *stack,
                       uint32_t *out);

@@ -1,4 +1,4 @@
-/* Writes the member "class" of a dump. */
+/* Writes the member "class" of a dump, and the head of the annotated dump. */
 #include "classify/print/annotate.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
-/* Lists the buckets of level 1 to a callback, for callers that keep their own counts. */
+/* Lists the buckets of level 1, and the values of a facet, to a callback, for callers that keep
+ * their own counts. */
 #ifndef STALLKIT_CLASSIFY_BUCKET_LIST_H
 #define STALLKIT_CLASSIFY_BUCKET_LIST_H
 

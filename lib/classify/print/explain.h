@@ -18,8 +18,9 @@ enum explain_fit {
     EXPLAIN_BUCKET, /* the id is that of the dump's level 1, level 2 or action */
     EXPLAIN_DUMP
 };
-/* Sets *fit to how well `id` names the dump, whose key is `key`; never to EXPLAIN_FORMER, which
- * former_fits finds. ST_ERR: ERR_NOMEM. Never ST_NONE. */
+/* Sets *fit to how well `id` names the dump, whose key is `key`: EXPLAIN_NOT if it is shorter than
+ * EXPLAIN_ID_MIN; never EXPLAIN_FORMER, which former_fits finds. ST_ERR: ERR_NOMEM. Never ST_NONE.
+ */
 enum st explain_fits(const char *id, const struct dump *d, const struct stall_key *key,
                      enum explain_fit *fit, struct err *e) BASE_MUST_USE;
 

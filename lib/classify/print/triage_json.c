@@ -50,8 +50,8 @@ static void triage_json_put_durations(struct jsonw *w, const struct tally *t) {
     }
 }
 
-/* Writes the cause that accounts for most of the time, and every cause with its dumps and its
- * time. */
+/* Writes the cause that accounts for most of the time, its reason if that of the evidence fits,
+ * every cause with its dumps and its time, and the share of the samples that contain the key. */
 static void triage_json_put_causes(struct jsonw *w, const struct tally *t,
                                    const struct evidence *evidence) {
     unsigned confidence;
@@ -143,7 +143,8 @@ static void triage_json_put_evidence(struct jsonw *w, const struct evidence *evi
     }
 }
 
-/* Writes how much --max-buckets folded into the bucket, or may have taken from it. */
+/* Writes, for the bucket "other", how many buckets --max-buckets folded into it; for any other, the
+ * most time that it may have taken from the bucket, unless that is 0. */
 static void triage_json_put_folding(struct jsonw *w, const struct triage *t, const struct bucket *b,
                                     char level) {
     const struct bucket_set *set = level == 'a' ? &t->actions : &t->level[level - '1'];
@@ -227,7 +228,7 @@ static void triage_json_put_thresholds(struct jsonw *w, const struct triage *t) 
 }
 
 /* Begins the document's object with the members that all reports have: the rules, the cap, the
- * number of dumps read, the thresholds, and the dumps set apart. */
+ * weight if it is stalls, the number of dumps read, the thresholds, and the dumps set apart. */
 static void triage_json_put_head(struct jsonw *w, const struct triage *t, const char *format) {
     char hash[17];
     snprintf(hash, sizeof hash, "%012" PRIx64, t->options.rules_hash >> 16);

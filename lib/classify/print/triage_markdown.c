@@ -24,7 +24,7 @@ static void triage_markdown_put_key(struct triage_page *m, const struct bucket *
 }
 
 /* Writes the reason of a bucket below its key, and below that, in small letters, its place, its
- * main action, its versions, systems and devices, and its id. */
+ * main action, its versions, systems and devices, the time that it may lack, and its id. */
 static void put_details(struct triage_page *m, const struct bucket *b) {
     struct strbuf *text = &m->text;
     strbuf_clear(text);

@@ -1,4 +1,5 @@
-/* Numbers, names and times as people read them, shared by the printers of several formats. */
+/* Writes numbers, names and times of a triage as people read them, for the printers of several
+ * formats. */
 #ifndef STALLKIT_CLASSIFY_TRIAGE_TEXT_H
 #define STALLKIT_CLASSIFY_TRIAGE_TEXT_H
 
@@ -31,7 +32,7 @@ void text_add_frame(struct strbuf *b, const struct bucket_frame *f);
 void text_add_totals(struct strbuf *b, const struct triage *t);
 /* Appends the thresholds, by kind of stall if there are several: "2.0s, shorter stalls were not
  * seen", "2.0s for hang where it is told, …" if some dumps lack the threshold; nothing if all dumps
- * lack the threshold. */
+ * lack the threshold. At most 16 kinds are named, and the others counted. */
 void text_add_threshold(struct strbuf *b, const struct triage *t);
 /* Appends the causes of all stalls by their time, or by their dumps if the triage ranks by
  * stalls: "lock 40%, disk 20%". */

@@ -28,7 +28,8 @@ struct value_table {
     struct arena texts;
 };
 
-/* Adds a row for each value of a facet in a finished triage. False: out of memory. */
+/* Adds a row for each value of a facet in a finished triage, and sets v->by and v->ascending.
+ * False: out of memory. */
 bool value_table_of_facet(struct value_table *v, const struct triage *t,
                           enum usage_facet f) BASE_MUST_USE;
 /* Adds a row with the totals of a finished triage. False: out of memory. */

@@ -148,9 +148,9 @@ struct summary_stack {
     struct strbuf explanation;        /* the text that --explain prints for the stack */
     struct arena arena;               /* memory of the texts */
 };
-/* Sets *out to the stack of a bucket of s->buckets, explained by the rules of k. *out becomes empty
- * if the bucket has no stack, or a malformed one, because partials may hold any text. ST_ERR: out
- * of memory. */
+/* Sets *out to the stack of a bucket of s->buckets that summary_make made, explained by the rules
+ * of k. *out becomes empty if the bucket has no stack, or a malformed one, because partials may
+ * hold any text. ST_ERR: out of memory. */
 enum st summary_explain(const struct summary *s, const struct summary_bucket *b, struct keyer *k,
                         struct summary_stack *out, struct err *e) BASE_MUST_USE;
 void summary_stack_clear(struct summary_stack *s);

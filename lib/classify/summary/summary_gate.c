@@ -67,7 +67,8 @@ static size_t told_rank(const struct gate *g, const struct gate_row *row,
     return at ? at->value : SIZE_MAX;
 }
 
-/* Adds the gate's marks of a level-2 bucket to the level-1 bucket that contains it. */
+/* Adds the gate's marks of a level-2 bucket to the level-1 bucket that contains it: new and worse
+ * as such inside, unless the level-1 bucket has the mark itself. */
 static void mark_inside(struct summary_bucket *b, unsigned marks) {
     if (marks & SUMMARY_NEW && !(b->marks & SUMMARY_NEW)) {
         b->marks |= SUMMARY_NEW_INSIDE;

@@ -16,7 +16,8 @@ struct summary_maker {
 /* Returns a copy of m->text, which is emptied; "" if memory ran out. */
 const char *summary_keep(struct summary_maker *m);
 
-/* summary_gate.c. Adds the comparison to the buckets, and the buckets that are gone. */
+/* summary_gate.c. Adds the comparison to the summary: its changes and marks to the buckets, the
+ * buckets that are gone, the rows that are told, the outcome and the sentences. */
 void summary_add_gate(struct summary_maker *m, const struct gate *g);
 
 #endif

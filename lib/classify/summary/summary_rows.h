@@ -24,8 +24,8 @@ struct summary_gone {
 
 /* Appends the rows of all buckets after the first `first` ones to `out`, with the totals of s as
  * words, and the gone buckets. ST_NONE: the summary has a comparison, or is ranked by stalls; a
- * bucket has no row because its id is not a number; or out has more than SUMMARY_ROWS_MAX bytes.
- * out is then unusable. ST_ERR: out of memory. */
+ * bucket has no row because its id is not a number, or its cause is no word of a cause; or out has
+ * more than SUMMARY_ROWS_MAX bytes. out is then unusable. ST_ERR: out of memory. */
 enum st summary_write_rows(const struct summary *s, size_t first, const struct summary_gone *gone,
                            struct strbuf *out, struct err *e) BASE_MUST_USE;
 /* Reads all rows, and returns the number of first buckets, which have no row. SIZE_MAX: the bytes,

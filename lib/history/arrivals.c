@@ -251,8 +251,9 @@ static enum st find_in_slot(struct arrivals *a, const char *name, struct err *e)
 }
 
 /* Locks the file at a->path, so that two watchers of one folder never read the same file. False:
- * another watcher has locked the file, or has moved it away. A file that exists but cannot be
- * opened counts as locked, because the caller, which will read it, then reports the reason. */
+ * another watcher has locked the file, or has moved it away. The result is true, too, for a file
+ * that exists but cannot be opened, because the caller, which will read it, then reports the
+ * reason. */
 static bool lock_file(struct arrivals *a) {
     struct stat opened, named;
     int fd = open(a->path.data, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

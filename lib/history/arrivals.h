@@ -24,12 +24,13 @@ void arrivals_close(struct arrivals *a);
  * killed process included, and returns its path below taking/; links, folders and names that begin
  * with a dot are ignored. *path is borrowed until the next call. ST_NONE: all files were returned;
  * the next call lists the folder again. ST_ERR: the folder cannot be read, a file cannot be moved,
- * or out of memory. */
+ * or out of memory; the next call goes on with the next file. */
 enum st arrivals_next(struct arrivals *a, const char **path, struct err *e) BASE_MUST_USE;
 /* Moves the file that arrivals_next returned last to done/ or, with a reason, to refused/, where a
  * file with ".reason" after its name has the reason. A name that is too long for a number and
- * ".reason" after it is cut, and if a name is in use, a number is appended. ST_OK, too, if another
- * process has moved the file. ST_ERR: the file cannot be moved, or the reason cannot be written. */
+ * ".reason" after it is cut, and if a name is in use, a number is appended. The file's lock and its
+ * slot in taking/ are given up in any case. ST_OK, too, if another process has moved the file; no
+ * reason is written then. ST_ERR: the file cannot be moved, or the reason cannot be written. */
 enum st arrivals_settle(struct arrivals *a, const char *reason, struct err *e) BASE_MUST_USE;
 
 #endif

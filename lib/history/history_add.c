@@ -38,8 +38,8 @@ enum st history_set_options(struct history *h, const struct triage_options *o, s
     return check_cap(h, o->cap_ms, e);
 }
 
-/* Finds or makes the row for the options' rules, and stores the cap, which is refused if the
- * history has another one. */
+/* Sets h->rules to the row of the options' rules, which is added if it is missing, and stores the
+ * cap, which is refused if the history has another one. */
 static enum st note_options(struct history *h, struct err *e) {
     char hash[20], cap[24];
     struct sql_statement *s;

@@ -24,7 +24,8 @@ static uint32_t number_of_text(const struct strbuf *text) {
     return number + (number == 0);
 }
 
-/* Appends the shared text of a number. ST_NONE: the table lacks it. */
+/* Appends the shared text of a number. ST_NONE: the table lacks it. ST_ERR, too, if the number is
+ * not the hash of the text. */
 static enum st read_dump_shared(struct history *h, uint32_t number, struct strbuf *text,
                                 struct err *e) {
     if (h->version < HISTORY_DUMP_SHARED_FROM) {
@@ -96,8 +97,8 @@ enum st history_dump_text(struct history *h, const void *bytes, size_t len, stru
 
 /* ---- packing ---- */
 
-/* Collects the texts of dumps of the table without personal data. A dump that is damaged is left
- * out. */
+/* Collects the texts of the first dumps of the table, without personal data, up to DUMP_SHARED_SIZE
+ * bytes. A dump that is damaged is left out. */
 static enum st collect_texts(struct history *h, struct strbuf *out, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(h->file, &s, "SELECT text FROM dump ORDER BY id", e) != ST_OK) {
@@ -138,7 +139,8 @@ static enum st put_shared(struct history *h, uint32_t number, const struct strbu
     return st;
 }
 
-/* Adds a shared text to the table, and sets h->of_dumps.newest. */
+/* Makes a shared text of the dumps of the table, adds it, and sets h->of_dumps.newest to its
+ * number; does nothing if no dump can be read. */
 static enum st share_dumps(struct history *h, struct err *e) {
     struct strbuf text = {0};
     enum st st = collect_texts(h, &text, e);

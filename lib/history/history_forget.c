@@ -87,8 +87,8 @@ static enum st forget_in_part(struct forgetting *f, const struct dated_part *p, 
     return st == ST_NONE ? err_set(e, ERR_FORMAT, "a part of the history is missing") : st;
 }
 
-/* Deletes the dumps whose text names the user, and then pieces of them from the text that dumps
- * share. */
+/* Deletes the kept dumps of the user, and then makes the text that dumps share anew, because it may
+ * have pieces of them. */
 static enum st forget_dumps(struct forgetting *f, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(f->h->file, &s, "DELETE FROM dump WHERE user = ?1", e) != ST_OK) {

@@ -1,4 +1,5 @@
-/* The state of an open history: its statements, and the counts that are not written yet. */
+/* Declares the state of an open history, such as its statements and the counts that are not written
+ * yet, and the functions that the files of the history share. */
 #ifndef STALLKIT_HISTORY_PRIVATE_H
 #define STALLKIT_HISTORY_PRIVATE_H
 
@@ -220,7 +221,8 @@ enum st history_dump_text(struct history *h, const void *bytes, size_t len,
                           struct err *e) BASE_MUST_USE;
 /* Finds the text against which dumps are packed from now on, for a connection that holds the write
  * lock; adds one to the table if it has none, and the table of dumps has enough of them (h->kept
- * must be set). ST_ERR: as history_add. */
+ * must be set). If there is none, or it is damaged, dumps are packed alone. ST_ERR: as history_add.
+ */
 enum st history_find_dump_shared(struct history *h, struct err *e) BASE_MUST_USE;
 /* Sets h->zip to the text of a dump, packed as the table has it. ST_ERR: out of memory, or the
  * shared text cannot be read again after a dump was unpacked against another one. */
@@ -260,8 +262,8 @@ enum st history_share(struct history *h, struct err *e) BASE_MUST_USE;
  * none. ST_ERR: out of memory, or it is damaged. */
 enum st history_unpack_shared(struct history *h, struct sql_statement *s, struct strbuf *out,
                               struct err *e) BASE_MUST_USE;
-/* Forgets the texts that were read, because a transaction that may have added one was undone, or
- * the history is closed. */
+/* Forgets the shared texts that were read, and frees the packer of dumps, because a transaction
+ * that may have added such a text was undone, or the history is closed. */
 void history_drop_shared(struct history *h);
 
 /* ---- sums of parts, history_roll.c ---- */

@@ -1,4 +1,5 @@
-/* Opens a history's file: its tables, its version, and its facts. */
+/* Opens and closes a history: makes its file, checks and upgrades the tables, and takes the write
+ * lock. */
 #include "history/run_history.h"
 
 #include <errno.h>

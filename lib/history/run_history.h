@@ -69,7 +69,8 @@ void history_set_today(struct history *h, int32_t today);
  * file cannot be read. */
 enum st history_set_options(struct history *h, const struct triage_options *o,
                             struct err *e) BASE_MUST_USE;
-/* Counts a dump under its key unless its id is known or its day too old (history_counts); borrows
+/* Counts a dump under its key unless its id, or, if it has none, its text is known, or its day is
+ * too old (history_counts), and may keep a copy of it to be shown (history_dumps_of); borrows
  * nothing. The call waits up to a minute while another process writes. ST_ERR: out of memory, the
  * file cannot be written, or another process wrote all that time; the caller must then call
  * history_close, and add everything since the last commit again. */
@@ -214,9 +215,10 @@ enum st history_mark(struct history *h, const char *id, const char *name, const 
 /* ---- upkeep ---- */
 
 /* Drops all days before this one, with the ids of their dumps; from now on dumps of these days are
- * refused, also by handles that are open. Dumps without a day stay. *cells: how many combinations
- * of day, version and build were dropped. ST_ERR: the handle has not committed what it added
- * (ERR_USAGE), or as history_add. */
+ * refused, also by handles that are open. Dumps without a day stay. If days are dropped, all kept
+ * sums and pages are, too; later reads make them again. Nothing happens if these days were dropped
+ * before. *cells: how many combinations of day, version and build were dropped. ST_ERR: the handle
+ * has not committed what it added (ERR_USAGE), or as history_add. */
 enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells,
                             struct err *e) BASE_MUST_USE;
 /* Drops the oldest days, as history_drop_before does, until the file has at most this many bytes in
@@ -224,10 +226,11 @@ enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells,
  * and ST_ERR: as for history_drop_before. */
 enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells,
                           struct err *e) BASE_MUST_USE;
-/* Removes the data that identifies a user, whose name is the text that dumps have as `user`, and
- * the kept dumps of that user; counts stay, see triage_forget_user. *parts: how many parts named
- * the user. The file's free pages and its log are overwritten, too. ST_ERR: as history_drop_before,
- * or a part is damaged. After ST_ERR nothing has changed, unless only the overwriting failed. */
+/* Removes the data that identifies a user, whose name is the text that dumps have as `user`, the
+ * kept dumps of that user, and all kept sums and pages, which later reads make again; counts stay,
+ * see triage_forget_user. *parts: how many parts named the user. The file's free pages and its log
+ * are overwritten, too. ST_ERR: as history_drop_before, or a part is damaged. After ST_ERR nothing
+ * has changed, unless only the overwriting failed. */
 enum st history_forget_user(struct history *h, const char *user, uint64_t *parts,
                             struct err *e) BASE_MUST_USE;
 /* Examines the whole file without changing it: the database, each partial, each kept page that this

@@ -61,7 +61,7 @@ struct page_options {
 bool page_source_url_fits(const char *source_url);
 
 /* Writes the page. Equal summaries and options give equal bytes. Write errors stick to the sink.
- * ST_ERR: out of memory. */
+ * ST_ERR: out of memory, and a part of the page may have been written. */
 enum st page_write(const struct summary *s, const struct page_options *o, struct sink *out,
                    struct err *e) BASE_MUST_USE;
 

@@ -1,4 +1,4 @@
-/* The writer of the page and the helpers that its files share. */
+/* Declares the writer of the page and the functions that its files share. */
 #ifndef STALLKIT_PAGE_PAGE_PRIVATE_H
 #define STALLKIT_PAGE_PAGE_PRIVATE_H
 
@@ -40,7 +40,7 @@ struct page_writer {
     struct summary_stack stack;  /* heaviest stack of the current bucket */
     size_t details;              /* number of buckets shown in detail */
     size_t rows;                 /* number of buckets in the table */
-    struct summary_values trend; /* newest versions, with the time of each */
+    struct summary_values trend; /* newest versions, with the time or dumps of each */
     unsigned *marks;             /* marks of each bucket */
     /* Notes on the buckets in detail; each is read once, because reading a history is slow. Their
      * texts are kept in note_texts. */
@@ -109,7 +109,8 @@ void page_put_trend(struct page_writer *p, const struct summary_bucket *b, bool 
 /* Writes the verdict on the run, its counts, the rows and returned buckets that it lists, and the
  * sentences about the comparison; nothing if there is no verdict. */
 void page_put_gate(struct page_writer *p);
-/* Writes a table of the buckets that got better; nothing if there are none. */
+/* Writes a table of the buckets that got better, or are gone and marked better; nothing if there
+ * are none. */
 void page_put_better(struct page_writer *p);
 
 /* ---- page_table.c ---- */
@@ -122,10 +123,11 @@ enum st page_put_detail(struct page_writer *p, size_t rank, struct err *e) BASE_
 
 /* ---- page_stack.c ---- */
 
-/* Writes at most the innermost STACK_FRAMES_MOST frames of p->stack. version: the app's version in
- * links to source. */
+/* Writes at most the innermost STACK_FRAMES_MOST frames of p->stack, and the number of the others.
+ * version: the app's version in links to source. */
 void page_put_stack(struct page_writer *p, const char *version);
-/* Writes at most the innermost `most` frames of a stored stack. */
+/* Writes at most the innermost `most` frames of a stored stack, and the number of the others; "no
+ * stack" for STORED_NONE. */
 void page_put_stored(struct page_writer *p, uint32_t stack, size_t most, const char *version);
 /* Looks at the first THREADS_MOST threads of a dump, and writes the number of the others. A thread
  * other than the main one is written with its stack if it owns what a thread of the dump waits for,

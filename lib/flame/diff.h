@@ -26,8 +26,9 @@ void diff_marks_init(struct diff_marks *m, const struct stack_pair *pair, const 
 /* ---- text ---- */
 
 /* Writes the largest changes of functions' self weights, at most `most` and none of 0, as a table
- * in GitHub's Markdown, the largest first, equal ones by name. A frame's function is its text
- * without the mark of inlining. Write errors stick to the sink; ST_ERR: ERR_NOMEM. */
+ * in GitHub's Markdown, the largest first, equal ones by name, below a line with both totals; a
+ * sentence replaces a table without rows. A frame's function is its text without the mark of
+ * inlining. Write errors stick to the sink; ST_ERR: ERR_NOMEM. */
 struct diff_text {
     const char *title; /* NULL = "Flame graph" */
     const char *unit;
@@ -67,7 +68,8 @@ void diff_limit_release(struct diff_limit *l);
  * ERR_NOMEM. */
 enum st diff_limit_measure(const struct diff_limit *l, const struct stack_pair *pair,
                            uint64_t sums[STACK_SIDES], struct err *e) BASE_MUST_USE;
-/* Does the growth from sums[STACK_BASE] to sums[STACK_NEW] exceed the limit? */
+/* Does the growth from sums[STACK_BASE] to sums[STACK_NEW] exceed the limit? With DIFF_PERCENT any
+ * growth from 0 does; with DIFF_POINTS a side without any weight has a share of 0. */
 bool diff_limit_passed(const struct diff_limit *l, const struct stack_pair *pair,
                        const uint64_t sums[STACK_SIDES]);
 

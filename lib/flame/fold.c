@@ -136,7 +136,10 @@ static void fold_add_frames(struct fold *f, const struct fold_target *a,
     }
 }
 
-/* Makes the text of a stack in f->line. */
+/* Makes the text of a stack in f->line, the outermost part first: the labels, a slow action, the
+ * thread if by_thread is set, the frames, and the links if it is share->only. If nothing worked in
+ * the action, the text ends with it; if the thread that worked has no stack, with that thread's
+ * name. */
 static void fold_make_line(struct fold *f, const struct fold_target *a,
                            const struct dump_stack *s) {
     const struct dump *d = a->dump;

@@ -49,7 +49,7 @@ struct fold_options {
 struct fold_stats {
     uint64_t dumps;    /* dumps added, even with weight 0 */
     uint64_t stalls;   /* stalls of these dumps */
-    uint64_t untimed;  /* dumps whose stall has no duration */
+    uint64_t untimed;  /* dumps whose span is 0 or unknown */
     uint64_t total_ms; /* stalled time of all dumps that counts, in ms */
     /* time with samples: samples times their interval, at most each dump's time */
     uint64_t sampled_ms;

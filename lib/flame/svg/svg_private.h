@@ -1,4 +1,4 @@
-/* The state and helpers that the files drawing the picture share. */
+/* Declares the state and the functions that the files drawing the picture share. */
 #ifndef STALLKIT_FLAME_SVG_PRIVATE_H
 #define STALLKIT_FLAME_SVG_PRIVATE_H
 

@@ -42,7 +42,8 @@ enum st classify_rename(struct triage **t, const struct classify_gate *g, struct
                         uint64_t rules_hash, struct err *e) BASE_MUST_USE;
 /* Reads partials from the operands (see cli_for_each_input) and merges them into *t; if *t is NULL,
  * the first partial becomes *t. Partials that cannot be read or merged are printed, counted and
- * left out. Returns CLI_OK or CLI_USAGE. */
+ * left out. Prints how many dumps are in more than one partial. Returns CLI_USAGE as
+ * cli_for_each_input does; else CLI_OK, also if memory ran out, which is printed and counted. */
 int classify_merge(struct triage **t, const struct cli_tool *tool, char **operands, size_t count,
                    struct cli_failures *failures);
 /* Adds the exposure in the --exposure files, which are session records, metric payloads or tables,
@@ -58,10 +59,11 @@ bool classify_write_partial(const struct triage *t, struct sink *out,
 bool classify_read_baseline(struct triage **base, const struct classify_gate *g,
                             const struct cli_tool *tool, struct cli_failures *failures);
 /* Compares the finished `now` with *base and calls `print` with the result. *base is finished here;
- * if it was made with other rules than `now`, it is first sorted into buckets again by k. Returns
- * CLI_FAILED if the comparison failed, with the error printed, or if `failures` counts any failure;
- * else CLI_GATE if --fail-on names a verdict that was found, CLI_GATE_DATA if there is too little
- * data and --fail-on names any verdict but "back", without allow_inconclusive, CLI_OK otherwise. */
+ * if it was made with other rules than `now`, it is first sorted into buckets again by k, and its
+ * frames get names from g->resolve. Returns CLI_FAILED if the comparison failed, as it does with
+ * folded buckets, with the error printed, or if `failures` counts any failure; else CLI_GATE if
+ * --fail-on names a verdict that was found, CLI_GATE_DATA if there is too little data and --fail-on
+ * names any verdict but "back", without allow_inconclusive, CLI_OK otherwise. */
 int classify_compare(const struct triage *now, struct triage **base, const struct classify_gate *g,
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
                      void (*print)(void *ctx, const struct gate *g), void *ctx,

@@ -1,4 +1,4 @@
-/* The options of stallclassify, as settings. */
+/* Declares the options of stallclassify, as settings. */
 #ifndef STALLKIT_CMD_CLASSIFY_OPTIONS_H
 #define STALLKIT_CMD_CLASSIFY_OPTIONS_H
 

@@ -49,8 +49,8 @@ bool classify_prints_nothing(const struct classify_output *o);
 /* Are colours wanted in the output: by --color or, if that leaves it open, because the output goes
  * to a terminal that shows them and NO_COLOR is unset or empty? */
 bool classify_wants_colour(const struct classify_output *o);
-/* Prints a finished triage or, if it is not NULL, a table of values of it; a failure is printed and
- * counted. */
+/* Prints a finished triage or, if `values` is not NULL, that table of its values; a failure is
+ * printed and counted. */
 void classify_print(const struct triage *t, const struct value_table *values,
                     const struct classify_output *o, struct cli_failures *failures);
 

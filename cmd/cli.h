@@ -273,7 +273,8 @@ struct cli_output {
     gid_t group;
 };
 /* Notes before the inputs are read that an output will replace the file at path: if a folder of
- * inputs holds that file, the file is skipped with a message. NULL and "-" are ignored. */
+ * inputs holds that file, the file is skipped with a message. NULL, "-", a file that does not exist
+ * or is not regular, and all paths after the fourth are ignored. */
 void cli_output_expect(const char *path);
 /* Opens an output; path NULL or "-": stdout. A file that is not regular (a pipe, a device), and one
  * to which stdout or stderr goes already (/dev/stdout), is written in place; else the file behind

@@ -42,9 +42,9 @@ bool cli_answers_check(const struct cli_tool *tool, char **operands, size_t coun
 void cli_answers_refuse(struct cli_answers *a, const char *where, const struct err *why);
 /* Adds the reason of a stall-refused/1, which an earlier filter wrote. */
 void cli_answers_pass_refused(struct cli_answers *a, const char *text, size_t len);
-/* Writes the answer of a line: the line of JSON that it gave, or an array of them if it gave none
- * or several; with heads, its records with tabs between them. If memory ran out, the answer is a
- * refusal for this reason. */
+/* Counts a line, and writes its answer: the line of JSON that it gave, or an array of them if it
+ * gave none or several; with heads, its records with tabs between them. If memory ran out, the
+ * answer is a refusal for this reason. */
 void cli_answers_end(struct cli_answers *a, struct sink *out);
 void cli_answers_release(struct cli_answers *a);
 

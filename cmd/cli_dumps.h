@@ -40,10 +40,11 @@ void cli_dumps_init(struct cli_dumps *d, const struct cli_tool *tool,
  * cannot be read, or holds no document, is printed in its place in the order, as INPUT:LINE or
  * INPUT, and counted in failures. Files of a folder that are certainly no dumps (see
  * dump_pipeline_read), and reports of a kind that holds no stall, are skipped, and their number is
- * printed unless d->quiet; that is a failure, and printed in any case, if there are no others. With
- * answers, each line of an input is answered (dump_pipeline_answer), and an error in a line is no
- * failure. Returns CLI_OK; CLI_USAGE as cli_for_each_input does; CLI_FAILED, with the error
- * printed, if nothing could be read for want of memory or threads. */
+ * printed unless d->quiet; that is a failure, and printed in any case, if there are no others. The
+ * number of bytes that were replaced is printed unless d->quiet, that of values that were cut in
+ * any case. With answers, each line of an input is answered (dump_pipeline_answer), and an error in
+ * a line is no failure. Returns CLI_OK; CLI_USAGE as cli_for_each_input does; CLI_FAILED, with the
+ * error printed, if nothing could be read for want of memory or threads. */
 int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t count);
 /* Counts a file of a folder as skipped; other_input calls it for a file that is none of its
  * inputs. path is borrowed during the call. */

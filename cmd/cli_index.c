@@ -1,5 +1,5 @@
-/* Finds and opens stores of symbol indexes, for stallsym --index and --add, --list, --verify and
- * --gc. */
+/* Opens stores of symbol indexes, makes indexes for stallsym --index and --add, and does the work
+ * of --list, --verify and --gc. */
 #include "cli_index.h"
 
 #include <stdlib.h>

@@ -62,8 +62,8 @@ struct cli_upkeep {
     struct cli_failures *failures;
 };
 
-/* Prints the list of a store's indexes, checks them, or removes some of them. Returns the exit
- * status. */
+/* Prints the list of a store's indexes, checks them, or removes some of them; does nothing for
+ * CLI_STORE_NOTHING. Returns the exit status. */
 int cli_index_upkeep(const struct cli_upkeep *u, enum cli_store_work work);
 
 #endif

@@ -1,4 +1,5 @@
-/* Opens the debug files that the options of commands name, and a symbolizer over them. */
+/* Opens the debug files that the options of commands name, and a symbolizer over them, and learns
+ * names from the inputs. */
 #ifndef STALLKIT_CMD_CLI_SYMBOLS_H
 #define STALLKIT_CMD_CLI_SYMBOLS_H
 
@@ -66,9 +67,10 @@ bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o
                       struct cli_dumps *dumps, unsigned jobs);
 /* Calls cli_dumps_run with the dumps that cli_symbols_open got. Unless --no-learn was given, it
  * first reads all inputs for names if they can be read twice; with --learn, the learned names are
- * added to its store if cli_dumps_run returned CLI_OK. If s is closed, cli_symbols_run only calls
- * cli_dumps_run. Returns the result of cli_dumps_run; CLI_FAILED, with the error printed, if the
- * first reading failed. */
+ * added to its store if cli_dumps_run returned CLI_OK. Prints how many dumps have names that R8
+ * made short, unless dumps->quiet. If s is closed, cli_symbols_run only calls cli_dumps_run.
+ * Returns the result of cli_dumps_run; CLI_FAILED, with the error printed, if the first reading
+ * failed. */
 int cli_symbols_run(struct cli_symbols *s, struct cli_dumps *dumps, unsigned jobs, char **operands,
                     size_t count);
 /* Calls symbolize_dump for a dump that cli_symbols_run reads; with --learn, keeps the dump's own

@@ -43,8 +43,9 @@ void flame_label_release(struct flame_label *label);
 /* Makes a link for each holder in the chain of waits of a dump, from the one for which the waiting
  * thread waits to the last: a mark, and the holder's stack, which is NULL for a holder that closes
  * a cycle. There are no links if the dump does not wait for a lock, and only the mark of an unknown
- * thread, without a stack, if the holder is not known. The stacks are borrowed from the dump.
- * ST_ERR: out of memory. Thread safe. */
+ * thread, without a stack, if the holder is not known. A holder that was inferred has the only
+ * link, whose mark says so. The stacks are borrowed from the dump. ST_ERR: out of memory. Thread
+ * safe. */
 enum st flame_holders_of(const struct dump *d, const struct stall_key *key,
                          struct flame_holders *out, struct err *e) BASE_MUST_USE;
 /* Is the name a mark of a chain of holders? */

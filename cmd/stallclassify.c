@@ -1,5 +1,4 @@
-/* stallclassify: reads symbolicated dumps and prints one table of buckets, the most important
- * first. */
+/* stallclassify: sorts dumps into buckets and prints these, the most important first. */
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "classify/print/annotate.h"

@@ -1,4 +1,5 @@
-/* stallrec: runs a program under the recorder, without relinking the program. */
+/* stallrec: runs a program under the recorder, without relinking the program, or records a process
+ * that runs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -363,8 +364,9 @@ static uint32_t list_others(const struct preload_report *report, uint32_t progra
     return count;
 }
 
-/* Writes the dumps that the recorders in killed processes could not write. Waits up to OTHERS_MS ms
- * for other processes that the program started, as they may end shortly after it. */
+/* Writes the dumps that the recorders in killed processes could not write, and prints whether the
+ * program died in a stall. Waits up to OTHERS_MS ms for other processes that the program started,
+ * as they may end shortly after it. After a failure, which is printed, *got is zero. */
 static void recover_dumps(const struct run *run, const struct recorder_ending *end,
                           struct recover_counts *got) {
     uint32_t others[PRELOAD_PROCESSES];

@@ -28,16 +28,17 @@ bool family_open(struct attached_family **out, const struct attach_options *opti
                  struct attach_problem *problem);
 /* Returns the recording of the process that options->pid named; valid until family_close. */
 struct attach *family_first(const struct attached_family *f);
-/* Steps all processes, and, if the family follows children, searches for them every 100 ms. Returns
- * the time of stallrec_clock_ns by which the next call is due. */
+/* Steps all processes and, if the family follows children, searches for them every 100 ms; other
+ * processes than the first that have ended are removed, and their totals kept. Returns the time of
+ * stallrec_clock_ns by which the next call is due. */
 uint64_t family_step(struct attached_family *f);
 /* Sets fds to descriptors, one for each living process, that become readable when that process
  * ends, and returns their number. */
 uint32_t family_ends(const struct attached_family *f, struct pollfd fds[FAMILY_MAX]);
 /* Returns the number of living processes, without the first. */
 uint32_t family_living(const struct attached_family *f);
-/* Ends the recording of the first process. killed: 1 = a signal ended it, 0 = none did, -1 =
- * unknown. */
+/* Ends the recording of the first process and, if the family follows children, searches for them
+ * once more. killed: 1 = a signal ended it, 0 = none did, -1 = unknown. */
 void family_finish_first(struct attached_family *f, int killed);
 /* Ends the recording of the other processes. It must be called after family_finish_first. */
 void family_finish(struct attached_family *f);

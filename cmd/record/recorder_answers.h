@@ -25,7 +25,7 @@ struct strbuf;
 
 /* Returns the ending of a noun after the number n: "s", or "" for 1. */
 const char *recorder_plural(uint64_t n);
-/* Returns the name of a loop of this kind, an enum finder_kind. */
+/* Returns the name of a loop of this kind, an enum finder_kind; "event loop" if it is unknown. */
 const char *recorder_loop_kind(uint32_t kind);
 /* Prints that `lost` dumps were lost. error: errno of the last one; 0: more dumps were open at once
  * than the recorder keeps. */
@@ -42,7 +42,7 @@ void recorder_add_input(struct strbuf *line, uint64_t input_ms, const uint64_t *
  * REC_UNWATCHED_UNCLEAR; nothing if there are none. unwatched_ms: indexed by enum rec_unwatched. */
 void recorder_add_reasons(struct strbuf *line, const uint64_t *unwatched_ms);
 
-/* How the program ended, and when it began and ended. */
+/* How the program ended, and when it began and ended. ran: it could be run. */
 struct recorder_ending {
     bool ran;
     int signal; /* signal that ended the program; 0: none */
@@ -78,10 +78,11 @@ void recorder_say_unwatched(uint32_t threads);
 /* Prints that a dump had no room for this number of threads. */
 void recorder_say_cut(uint32_t threads);
 
-/* Prints to stderr the stalls that were found, the share of the time that was watched, and errors.
- * report is a copy, to which no process writes; its data of a killed process may be somewhat old,
- * and `end` has the program's own end. got: the dumps that were recovered from the folder. name:
- * the program's name; others: the processes in which nothing watched, whose time counts. */
+/* Prints to stderr the stalls that were found, the share of the time that was watched, and errors;
+ * with set->quiet only errors, and that no event loop was seen. report is a copy, to which no
+ * process writes; its data of a killed process may be somewhat old, and `end` has the program's own
+ * end. got: the dumps that were recovered from the folder. name: the program's name; others: the
+ * processes in which nothing watched, whose time counts. */
 void recorder_say_summary(const struct preload_report *report, const struct recorder_ending *end,
                           const struct recover_counts *got, const struct recorder_settings *set,
                           const char *name, const struct unwatched_processes *others);

@@ -367,8 +367,8 @@ static bool start_child(const char *path, char **argv, const sigset_t *mask, str
     return child->pid > 0;
 }
 
-/* Forwards a signal other than SIGCHLD to the program; a terminal sends its signals to both.
- * Returns false: recording continues. */
+/* Forwards a signal other than SIGCHLD to the program; one of a terminal, which sends it to both,
+ * may reach the program twice. Returns false: recording continues. */
 static bool forward_signal(void *arg, int number) {
     const struct child *child = arg;
     if (number != SIGCHLD) {

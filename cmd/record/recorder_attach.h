@@ -9,9 +9,9 @@
  * cannot be recorded. */
 int recorder_attach_process(const struct recorder_settings *settings);
 
-/* Runs the program argv, whose file is `path`, and records it. Returns the exit status: the
- * program's, 128 plus the signal that ended it, 126 if it cannot be run, or 125 if it cannot be
- * started or recorded. */
+/* Runs the program argv, whose file is `path`, records it until it ends or settings->for_seconds
+ * (if not 0) have passed, and waits for its end. Returns the exit status: the program's, 128 plus
+ * the signal that ended it, 126 if it cannot be run, or 125 if it cannot be started or recorded. */
 int recorder_attach_program(const struct recorder_settings *settings, const char *path,
                             char **argv);
 

@@ -1,4 +1,4 @@
-/* The options of stallrec that are settings of the recorder. */
+/* Declares the options of stallrec that are settings of the recorder. */
 #ifndef STALLKIT_CMD_RECORDER_SETTINGS_H
 #define STALLKIT_CMD_RECORDER_SETTINGS_H
 
@@ -45,7 +45,9 @@ bool settings_context(void *settings, struct cli_parser *p);
  * given? False after a printed usage error. */
 bool settings_check(const struct recorder_settings *s, const struct cli_tool *tool);
 
-/* Sets *out to the configuration of a recorder with the settings s; *out borrows strings of s. */
+/* Sets *out to the configuration of a recorder with the settings s, without a share of users or a
+ * quota of uploads, and without the detector launch unless s->detectors names it; *out borrows
+ * strings of s. */
 void settings_config(const struct recorder_settings *s, struct stallrec_config *out);
 
 /* Returns the glob for names of threads; NULL: only the main thread is watched. */

@@ -1,4 +1,4 @@
-/* The memory that stallrec shares with the processes that it records. */
+/* Makes the memory that stallrec shares with the processes that it records. */
 #ifndef STALLKIT_CMD_SHARED_REPORT_H
 #define STALLKIT_CMD_SHARED_REPORT_H
 
@@ -19,7 +19,8 @@ struct shared_report {
  * duplicate, or low is negative. */
 int raise_descriptor(int low);
 
-/* Makes zeroed shared memory, and sets *r, for which the caller calls shared_report_release.
+/* Makes zeroed shared memory, and sets *r, for which the caller calls shared_report_release, also
+ * after a failure.
  *
  * folder: folder in which a file is made for the memory. A process finds the memory by this file if
  * it has closed the descriptor and may not read the /proc files of stallrec, because it is in

@@ -172,7 +172,8 @@ static void tell_packages(const struct sym_run *run) {
     strbuf_release(&names);
 }
 
-/* Prints how many dumps were read and frames resolved, and which images lack symbols and why. */
+/* Prints how many dumps were read and frames resolved or learned, which images lack symbols and
+ * why, and which packages have these. */
 static void summarise_symbols(struct sym_run *run) {
     struct strbuf verdicts = {0};
     image_verdicts_count(&run->images, &verdicts);

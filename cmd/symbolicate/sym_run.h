@@ -1,4 +1,4 @@
-/* The state of a run of stallsym: its settings, its inputs, and its counts. */
+/* Declares the state of a run of stallsym: its settings, its inputs, and its counts. */
 #ifndef STALLKIT_CMD_SYM_RUN_H
 #define STALLKIT_CMD_SYM_RUN_H
 
@@ -39,7 +39,8 @@ struct sym_run {
 /* The functions that process each dump and session record; their ctx is the run. */
 extern const struct dump_pipeline_ops sym_dumps_ops;
 /* Prints the summary of the run: dumps, resolved frames, images without symbols, fetched files,
- * and failures. */
+ * session records, replaced values, dumps with a "lack", refused lines, and failures; with --raw
+ * nothing about symbols and fetched files. */
 void sym_summarise(struct sym_run *run);
 
 #endif

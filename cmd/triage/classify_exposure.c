@@ -36,7 +36,7 @@ static enum st expose_document(struct exposure_input *x, const char *text, size_
 }
 
 /* Counts the documents of `in` up to the first that is neither a session record nor a metric
- * payload. Takes ownership of `in`. */
+ * payload. ST_ERR also if lines between them are no documents. Takes ownership of `in`. */
 static enum st expose_documents(struct exposure_input *x, struct gz_input *in, struct err *e) {
     struct dump_stream *stream = NULL;
     const char *document;

@@ -75,7 +75,8 @@ int classify_open_history(struct classify_history *h, const struct cli_tool *too
 bool classify_begin_history(struct classify_history *h, const struct triage_options *o,
                             struct cli_failures *failures);
 /* Commits the dumps added since the last commit, a group, if there are at least 10,000 of them, or,
- * with `all`, in any case. ST_ERR: as history_commit. */
+ * with `all`, in any case, and then leaves the history to other writers for a moment. ST_ERR: as
+ * history_commit. */
 enum st classify_commit_history(struct classify_history *h, bool all, struct err *e);
 /* Ends the adding: commits, prints how many dumps and session records were added, known before or
  * refused, and calls classify_keep_history. False: an error was printed. */

@@ -244,7 +244,7 @@ static void classify_pass_refused(void *ctx, const char *text, size_t len) {
     cli_answers_pass_refused(&run->dumps.answers, text, len);
 }
 
-/* A line without any record asks for the partials. */
+/* Writes the partials of all periods, for which a line without any record asks. */
 static void answer_with_partials(struct classify_run *run) {
     struct err e = {0};
     if (classify_periods_write(&run->periods, annotated(run), &e) != ST_OK) {

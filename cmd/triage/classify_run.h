@@ -1,4 +1,4 @@
-/* The state of a run of stallclassify: its inputs, and its counts. */
+/* Declares the state of a run of stallclassify: its inputs, and its counts. */
 #ifndef STALLKIT_CMD_CLASSIFY_RUN_H
 #define STALLKIT_CMD_CLASSIFY_RUN_H
 

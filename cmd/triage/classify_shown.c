@@ -1,4 +1,5 @@
-/* Adds the dumps and sums of a history that the page shows besides counts. */
+/* Adds the dumps and sums of a history that the page shows besides counts, and reads and keeps
+ * pages of it. */
 #include <string.h>
 
 #include "classify/summary/shown.h"

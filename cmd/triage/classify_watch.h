@@ -28,13 +28,16 @@ struct classify_watch {
     uint64_t done, refused; /* numbers of files that were added, and that were refused */
 };
 
-/* Checks that --watch comes with --out and a history (NULL = none), and not with what it excludes.
- * False: an error was printed. */
+/* Checks that --watch comes with --out and a history (NULL = none) that are not in the watched
+ * folder. excluded: an option or operand that --watch excludes is given. False: an error was
+ * printed. */
 bool classify_check_watch(const struct cli_tool *tool, const struct classify_watch *w,
                           const char *history, bool excluded);
 /* Checks the folder once a second, until SIGTERM or SIGINT, which end the watch between two files.
- * Returns CLI_OK, or CLI_FAILED, with the error printed: the folder cannot be read or changed, the
- * history cannot be written, or memory ran out. */
+ * Writes the report and the metrics at first, after files have come and after the symbols have
+ * changed; a report that cannot be written is tried again at the next check. Returns CLI_OK, or
+ * CLI_FAILED, with the error printed: the folder cannot be read or changed, the history cannot be
+ * written, or memory ran out. */
 int classify_watch(struct classify_watch *w, const struct watch_ops *ops,
                    struct cli_failures *failures);
 /* Appends the metrics of a finished triage in Prometheus' text form (exposition format 0.0.4).

@@ -1,5 +1,5 @@
-/* The keyer's cache: the facts about each distinct (image, function), and their look-up for a
- * frame of a dump. */
+/* Declares the keyer's cache: the facts about each distinct (image, function), and their look-up
+ * for a frame of a dump. */
 #ifndef STALLKIT_CLASSIFY_FRAME_INFO_H
 #define STALLKIT_CLASSIFY_FRAME_INFO_H
 

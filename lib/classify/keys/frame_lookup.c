@@ -344,7 +344,8 @@ static const struct image_facts *find_facts(struct frame_table *t, const struct 
     return is_recent_image(recent, &text) ? recent->facts : facts_of_text(t, i, &text, recent);
 }
 
-/* Sets the image of a raw frame, by its index in the dump. False: out of memory. */
+/* Sets the image and the system of a raw frame, by the image's index in the dump; with an index of
+ * no image only the system, which is the dump's. False: out of memory. */
 static bool set_image(struct frame_table *t, struct raw_frame *f, const struct dump *d,
                       int32_t image) {
     f->os = t->os;

@@ -194,17 +194,20 @@ bool link_other_owners(struct keyer *k, const struct judged_stack *s) BASE_MUST_
  * has no other function of the app. False: out of memory. */
 bool own_program(struct keyer *k, const struct judged_stack *s) BASE_MUST_USE;
 
-/* stack_choice.c. Looks up the frames of a stack and judges them. ST_ERR: out of memory. */
+/* stack_choice.c. Looks up the frames of a stack and, with rules, finds where its loop begins,
+ * whether it is idle, and which frames show the cause. ST_ERR: out of memory. */
 enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                     struct judged_stack *out, struct err *e) BASE_MUST_USE;
 /* judge_stack for the stack of another thread than the loop's. */
 enum st judge_other_stack(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                           struct judged_stack *out, struct err *e) BASE_MUST_USE;
 /* Fills k->samples with the dump's samples, or, if the dump is about threads that worked, with the
- * stacks of those threads; judges each that has a weight, and sets whether and how it votes.
- * ST_ERR: out of memory. */
+ * stacks of those threads; judges each that has a weight, and sets whether and how it votes, and
+ * how new it is. ST_ERR: out of memory. */
 enum st judge_samples(struct keyer *k, const struct dump *d, struct err *e) BASE_MUST_USE;
-/* Chooses the stack that the dump is about. ST_NONE: the dump has none. ST_ERR: out of memory. */
+/* Chooses the stack that the dump is about: the one that the samples elect, else that of a thread
+ * that worked, else the one that the device chose. ST_NONE: the dump has none. ST_ERR: out of
+ * memory. */
 enum st choose_stack(struct keyer *k, const struct dump *d, struct judged_stack *out,
                      struct err *e) BASE_MUST_USE;
 /* Returns frame i of a stack. */

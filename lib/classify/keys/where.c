@@ -505,7 +505,8 @@ static enum st where_read_value(struct parser *p, struct strbuf *out) {
     return ST_OK;
 }
 
-/* Checks that the value is of the type of the term's field. */
+/* Checks that the value is of the type of the term's field, or the name of a cause; a regular
+ * expression must only not be empty. With = and !=, an empty value fits any field but a bool. */
 static enum st check_value(struct parser *p, const struct term *t, size_t start) {
     uint64_t n;
     bool empty = !*t->value && t->op <= OP_OTHER;

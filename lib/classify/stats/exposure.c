@@ -176,7 +176,8 @@ static void count_told(struct app_usage *u, const json_t *o) {
     sum_add(&u->lost, exposure_member_number(dumps, "lost", 0));
 }
 
-/* Counts the day of a record, such as "2026-11-21", for its user. False: out of memory. */
+/* Counts the day of a record, such as "2026-11-21", for its user; nothing if the record has no
+ * time. False: out of memory. */
 static bool count_user_day(struct triage *t, const char *user, const char *time) {
     enum { DAY = 10 };
     if (!time || strlen(time) < DAY) {

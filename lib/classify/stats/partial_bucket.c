@@ -226,8 +226,8 @@ static void read_evidence_array(struct partial_line *l, const struct tape_value 
     }
 }
 
-/* May the bucket lack members because they are equal to those of its parent? parent NULL: the
- * bucket has no parent. */
+/* May the bucket lack members because they are equal to those of its parent? Those of versions 1
+ * and 2 have all. parent NULL: the bucket has no parent. */
 static bool has_of_parent(const struct partial_line *l, const struct bucket *parent) {
     return parent && l->r->version > 2;
 }

@@ -1,5 +1,5 @@
-/* A hash table of ids in two generations. When the current generation is full, it becomes the old
- * one, and the previous old one is forgotten. */
+/* Keeps ids in a hash table of two generations, and a sample of ids. When the current generation is
+ * full, it becomes the old one, and the previous old one is forgotten. */
 #include "classify/stats/seen_ids.h"
 
 #include <stdlib.h>

@@ -56,7 +56,8 @@ static uint64_t content_text(uint64_t hash, const char *text) {
     return content_number(hash, text ? hash_quick(text, strlen(text)) : 1);
 }
 
-/* Returns a hash of the facts that a dump adds to the counts: bucket, time, stall and user. */
+/* Returns a hash of the facts that a dump adds to the counts: bucket, status, time, stall and its
+ * part in it, user, version, system and device. */
 static uint64_t counted_content(const struct dump *d, const struct stall_key *key) {
     const char *const texts[] = {d->time,        d->user,      d->stall.kind,
                                  d->app.version, d->device.os, d->device.model};

@@ -190,7 +190,7 @@ enum { PARTIAL_LINE_MAX = 64 << 20 }; /* maximum number of bytes of one line */
  * an earlier line, or memory ran out; the lines of the partial so far are dropped. */
 enum st partial_reader_line(struct partial_reader *r, const char *text, size_t len,
                             struct triage **done, struct err *e) BASE_MUST_USE;
-/* Ends the input. ST_ERR: it ended inside of a partial. */
+/* Ends the input. ST_ERR: it ended inside of a partial, which is dropped. */
 enum st partial_reader_end(struct partial_reader *r, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -77,8 +77,8 @@ uint32_t *bucket_set_identity(const struct bucket_set *set) {
     return into;
 }
 
-/* Folds the buckets after the first max_buckets, in the order of output, into one. False: out of
- * memory. */
+/* Marks the buckets after the first max_buckets, in the order of output, to be folded into one:
+ * sets *into to an array, malloc'ed, with the new index of each. False: out of memory. */
 static bool fold_set(struct triage *t, struct bucket_set *set, uint32_t **into) {
     uint64_t most = 0;
     struct bucket *other = put_other(t, set);

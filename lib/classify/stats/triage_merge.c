@@ -347,7 +347,7 @@ static enum st merge_check_options(const struct triage *t, const struct triage *
     return ST_OK;
 }
 
-/* Merges all counts that are kept by bucket. False: out of memory. */
+/* Merges all counts that are kept by bucket, and the incomplete stalls. False: out of memory. */
 static bool merge_buckets(struct triage *t, struct triage *from, struct mapping *m,
                           const struct triage_into *into) {
     size_t count = from->level[1].buckets.len;

@@ -200,8 +200,8 @@ bool triage_merge_rest(struct triage *t, struct triage *from, struct triage_rest
 /* Joins buckets of stalls without symbols to those of the same stalls with symbols: the id of a
  * bucket with nameless frames is an alias of exactly one bucket, which has names for more frames,
  * or for as many but also knows where its nameless functions start. A level-2 bucket is joined only
- * to one whose level-1 bucket is the same, or is joined with its own. False: out of memory, and t
- * can only be freed. */
+ * to one whose level-1 bucket is the same, or is joined with its own. Dumps that so get names leave
+ * t->unresolved. False: out of memory, and t can only be freed. */
 bool triage_join_aliases(struct triage *t);
 /* Joins buckets of busy single stacks, which no dump with samples is in, to the buckets of the
  * functions in which these stacks computed: a level-1 bucket with all of its level-2 buckets, each
@@ -223,8 +223,8 @@ struct alias {
 struct alias_index {
     VEC(struct alias) aliases; /* ascending by number, then by bucket */
 };
-/* Collects the aliases of a set's buckets. False: out of memory, and index must be released all
- * the same. */
+/* Collects the aliases of a set's buckets, and sorts them. False: out of memory, and the index is
+ * released. */
 bool alias_index_build(struct alias_index *index, const struct bucket_set *set);
 void alias_index_release(struct alias_index *index);
 /* Sorts an index to which aliases were appended. */
@@ -334,8 +334,8 @@ void bucket_set_release(struct bucket_set *set);
  * computed. False: out of memory. */
 bool stall_count_usage(struct triage *t, const struct stall_part *parts, size_t count, uint64_t ms);
 /* Adds dumps of the stall of this hash, whose spans have the sum seen_ms. The stall counts, and
- * stops pending, once the spans of all its dumps add up to its duration (0 = unknown). False: out
- * of memory. */
+ * stops pending, once the spans of all its dumps add up to its duration (0 = unknown). If
+ * PENDING_MAX stalls are pending, stalls_flush counts them first. False: out of memory. */
 bool stalls_join(struct triage *t, uint64_t hash, uint64_t seen_ms, uint64_t duration_ms,
                  const struct stall_part *parts, size_t count);
 /* Adds a dump's part, not capped, to its stall, which counts at once if c->whole, else once the

@@ -1,10 +1,10 @@
-/* The stalled time of each user in a sample of the users: the 4,096 whose names have the smallest
- * hashes (a bottom-k sketch; Cohen and Kaplan, "Summarizing data using bottom-k sketches", 2007),
- * or all users if there are no more. For each of these users it has the sums over all of the user's
- * sessions and stalls. A user who is in the sample of the whole is also in the sample of each part
- * that has the user, so samples merge exactly and in any order. Hashes do not depend on stalls, so
- * percentiles over the sample estimate those over all users. One standard error is 0.8 % of the
- * ranks at the median, and 0.16 % at p99. */
+/* Keeps the stalled time of each user in a sample of the users: the 4,096 whose names have the
+ * smallest hashes (a bottom-k sketch; Cohen and Kaplan, "Summarizing data using bottom-k sketches",
+ * 2007), or all users if there are no more. For each of these users it has the sums over all of the
+ * user's sessions and stalls. A user who is in the sample of the whole is also in the sample of
+ * each part that has the user, so samples merge exactly and in any order. Hashes do not depend on
+ * stalls, so percentiles over the sample estimate those over all users. One standard error is 0.8 %
+ * of the ranks at the median, and 0.16 % at p99. */
 #ifndef STALLKIT_CLASSIFY_USER_SAMPLE_H
 #define STALLKIT_CLASSIFY_USER_SAMPLE_H
 

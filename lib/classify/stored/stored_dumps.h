@@ -1,6 +1,6 @@
-/* Dumps that a triage keeps to be shown, as on the page: for each bucket of level 1 the newest
- * dump, the one with the longest span, and the worst of each of its newest versions; its time by
- * stack, version, day and screen; and the symbols of the app's images.
+/* Stores what a triage keeps of dumps to show it, as on the page: for each bucket of level 1 the
+ * newest dump, the one with the longest span, and the worst of each of its newest versions; its
+ * time by stack, version, day and screen; and the symbols of the app's images.
  *
  * Texts, frames and stacks are stored once. The stored bytes have a limit: once it is reached, no
  * further dump is stored, and the dumps left out are counted. None of this is part of a partial. */
@@ -152,8 +152,8 @@ const char *stored_text(const struct stored_dumps *s, uint32_t text);
 const uint32_t *stored_stack(const struct stored_dumps *s, uint32_t stack, size_t *count);
 const struct stored_frame *stored_frame_at(const struct stored_dumps *s, uint32_t frame);
 
-/* stored_frames.c. Set *out to the index of a text (NULL or "": STORED_NONE), and of a stack
- * (without frames: STORED_NONE). False: out of memory. */
+/* stored_frames.c. Set *out to the index of a text (NULL or "": STORED_NONE), of which STORED_TEXT
+ * bytes are kept, and of a stack (without frames: STORED_NONE). False: out of memory. */
 bool stored_put_text(struct stored_dumps *s, const char *text, uint32_t *out);
 bool stored_put_stack(struct stored_dumps *s, const struct dump *d, const struct dump_stack *stack,
                       uint32_t *out);

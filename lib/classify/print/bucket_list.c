@@ -1,4 +1,4 @@
-/* Lists the buckets of level 1 to a callback. */
+/* Lists the buckets of level 1, or the values of a facet, to a callback. */
 #include "classify/print/bucket_list.h"
 
 #include <string.h>

@@ -29,8 +29,9 @@ struct explain_view {
 };
 
 /* Prints the classified stack of a dump, frame by frame with the rules (FILE:LINE) that decided,
- * then the keys, the share of the samples that show them, and the cause. It calls keyer_key, and
- * *key is the result. Errors of writing stick to the sink. ST_ERR: out of memory. */
+ * then the keys, the share of the samples that show them, and the cause; of a dump without a stack
+ * only that it has none. It calls keyer_key, and *key is the result. Errors of writing stick to the
+ * sink. ST_ERR: out of memory. */
 enum st explain_dump(struct keyer *k, const struct dump *d, const struct explain_view *v,
                      struct stall_key *key, struct sink *out, struct err *e) BASE_MUST_USE;
 

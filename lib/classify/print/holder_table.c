@@ -1,5 +1,5 @@
-/* The table of who holds the locks that stalls wait for, most time first, or most stalls if the
- * triage ranks by these:
+/* Prints the table of who holds the locks that stalls wait for, most time first, or most stalls if
+ * the triage ranks by these:
  *
  *      share            waited   dumps   users threads     p95  holder
  *       6.6% ████████    5.7s       2       2       7    3.0s  3fa55e735e24

@@ -1,5 +1,5 @@
-/* The output formats, one row each: most print triages, gates, holders of locks and tables of
- * values, for people or for programs. Errors of writing stick to the sink. */
+/* Declares the output formats, one row each: most print triages, gates, holders of locks and tables
+ * of values, for people or for programs. Errors of writing stick to the sink. */
 #ifndef STALLKIT_CLASSIFY_PRINT_FORMATS_H
 #define STALLKIT_CLASSIFY_PRINT_FORMATS_H
 
@@ -44,7 +44,8 @@ void triage_print_table(const struct triage *t, const struct triage_view *v, str
 /* Prints a finished triage as stall-triage/1, see stallclassify(1): integers only, one document
  * on one line. */
 void triage_print_json(const struct triage *t, const struct triage_view *v, struct sink *out);
-/* Prints a finished triage as comma-separated values with a head line (RFC 4180). */
+/* Prints a finished triage as comma-separated values with a head line (RFC 4180); if v->facets are
+ * given, its rates instead (usage_print_csv). */
 void triage_print_csv(const struct triage *t, const struct triage_view *v, struct sink *out);
 /* Prints a finished triage as a table in Markdown, for pull requests. */
 void triage_print_markdown(const struct triage *t, const struct triage_view *v, struct sink *out);

@@ -47,7 +47,7 @@ void text_add_idle(struct strbuf *b, const struct triage *t);
 void text_add_values(struct strbuf *b, const struct triage *t, const struct tally *tally,
                      const struct tally *of);
 /* Appends the first and last day of a tally, after a comma if b holds something: "2026-11-20 to
- * 2026-11-22". */
+ * 2026-11-22", or one day if they are equal; nothing if no dump has a time. */
 void text_add_seen(struct strbuf *b, const struct tally *tally);
 /* Appends an upper bound of the time that --max-buckets may have moved from a bucket of level 1 to
  * "other": "up to 12.3s more may be in other"; nothing if no time can be missing. */

@@ -12,7 +12,8 @@ bool usage_is_known(const struct triage *t);
 /* Prints tables of the facets that v asks for, each after an empty line. Out of memory sticks to
  * the sink, as in the functions below. */
 void usage_print_table(const struct triage *t, const struct triage_view *v, struct sink *out);
-/* Prints the tables of the facets that v asks for in Markdown. */
+/* Prints the tables of the facets that v asks for in Markdown; without exposure, first a line that
+ * says so. */
 void usage_print_markdown(const struct triage *t, const struct triage_view *v, struct sink *out);
 /* Prints rates as comma-separated values: a row for all, then a row for each value of each facet
  * that v asks for. */

@@ -83,7 +83,8 @@ static void fill_cells(struct value_cells *c, const struct value_row *r, const s
     }
 }
 
-/* Sets `from` and `to` to the range of rows that are printed. */
+/* Sets *from and *to to the range of the `top` rows (0 = all) that are printed: the last ones of an
+ * ascending table, the first ones of any other. */
 static void choose_rows(const struct value_table *v, size_t top, size_t *from, size_t *to) {
     size_t count = v->rows.len, shown = top && top < count ? top : count;
     *from = v->ascending ? count - shown : 0;

@@ -1,5 +1,5 @@
-/* A table of stalled time by the values of one property: a row for each version of the app, day,
- * system, device, cause or kind of stall. */
+/* Makes and prints a table of stalled time by the values of one property: a row for each version of
+ * the app, day, system, device, cause or kind of stall. */
 #ifndef STALLKIT_CLASSIFY_VALUE_TABLE_H
 #define STALLKIT_CLASSIFY_VALUE_TABLE_H
 

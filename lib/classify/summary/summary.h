@@ -1,4 +1,4 @@
-/* A finished triage, and its comparison with a baseline, as plain texts and numbers. It is for
+/* Gives a finished triage, and its comparison with a baseline, as plain texts and numbers to
  * printers that have their own form, such as the page (lib/page). Texts may contain any bytes of a
  * dump. */
 #ifndef STALLKIT_CLASSIFY_SUMMARY_H

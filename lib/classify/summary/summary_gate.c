@@ -79,7 +79,8 @@ static void mark_inside(struct summary_bucket *b, unsigned marks) {
     b->marks |= marks & SUMMARY_IGNORED;
 }
 
-/* Adds the rows that decide the verdict or of which the report warns. These rows come first. */
+/* Adds the rows that decide the verdict or of which the report warns, which come first in the gate;
+ * past SUMMARY_TOLD_MOST they are only counted. Rows of level 2 also mark their level-1 buckets. */
 static void add_told(struct summary_maker *m, const struct gate *g, const struct map *places) {
     size_t told = gate_told_rows(g);
     for (size_t i = 0; i < told && i < g->rows.len && !m->failed; i++) {

@@ -13,7 +13,7 @@ struct summary_maker {
     bool failed;          /* memory ran out */
 };
 
-/* Returns a copy of m->text, which is emptied; "" if memory ran out. */
+/* Returns a copy of m->text, which is emptied; "" if memory ran out, and then m->failed is set. */
 const char *summary_keep(struct summary_maker *m);
 
 /* summary_gate.c. Adds the comparison to the summary: its changes and marks to the buckets, the

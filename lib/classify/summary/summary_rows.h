@@ -1,6 +1,6 @@
-/* Rows of a summary's table as bytes. A program keeps them so that it can write the page again
- * without the counts from which the rows were made. A row has what the page shows for a bucket that
- * is not in detail. The first buckets, which are in detail, have no row. */
+/* Writes and reads rows of a summary's table as bytes. A program keeps them so that it can write
+ * the page again without the counts from which the rows were made. A row has what the page shows
+ * for a bucket that is not in detail. The first buckets, which are in detail, have no row. */
 #ifndef STALLKIT_CLASSIFY_SUMMARY_ROWS_H
 #define STALLKIT_CLASSIFY_SUMMARY_ROWS_H
 

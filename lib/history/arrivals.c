@@ -1,4 +1,5 @@
-/* Returns, one by one, the files that other processes rename into a folder. */
+/* Returns, one by one, the files that other processes rename into a folder, and moves each away
+ * when it was read. */
 #include "history/arrivals.h"
 
 #include <dirent.h>

@@ -1,8 +1,8 @@
-/* A folder into which other processes rename files: each file is moved to a slot of its own below
- * the subfolder taking/, so that the next file of the same name does not replace it, is returned
- * once, and then moved to the subfolder done/ or refused/. What is in taking/ after a kill is
- * returned again; a file that another watcher of the folder reads is locked (flock(2)) and left
- * alone. A file that is still being written must have a name that begins with a dot, or be in
+/* Takes files from a folder into which other processes rename them: each file is moved to a slot of
+ * its own below the subfolder taking/, so that the next file of the same name does not replace it,
+ * is returned once, and then moved to the subfolder done/ or refused/. What is in taking/ after a
+ * kill is returned again; a file that another watcher of the folder reads is locked (flock(2)) and
+ * left alone. A file that is still being written must have a name that begins with a dot, or be in
  * another folder, as WebDAV servers and the recorder ensure. */
 #ifndef STALLKIT_HISTORY_ARRIVALS_H
 #define STALLKIT_HISTORY_ARRIVALS_H

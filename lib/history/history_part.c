@@ -74,7 +74,7 @@ static enum st read_members(struct history *h, struct partial_reader *r, const v
 }
 
 /* Unpacks a part piece by piece, and reads the lines of each while they are in the processor's
- * cache. */
+ * cache. ST_NONE: the partial lacks lines. */
 static enum st read_pieces(struct history *h, struct partial_reader *r, const void *bytes,
                            size_t len, struct triage **out, struct err *e) {
     const struct history_shared *shared;

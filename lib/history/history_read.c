@@ -181,7 +181,8 @@ static enum st load_part(struct history_reader *r, struct history_part_row *p, s
     return ST_NONE;
 }
 
-/* Merges a part into the sum of its rules, unless a kept sum contains it already. */
+/* Merges a part into the sum of its rules, unless a kept sum contains it already. A part that
+ * cannot be read marks that sum as damaged. */
 static enum st take_part(struct history_reader *r, struct history_part_row *p, struct err *e) {
     struct triage *t = NULL;
     struct rolled_sum *sum = rules_sum_of(r, p->rules, e);

@@ -1,10 +1,10 @@
-/* A history: the counts of many runs, in one SQLite file, see stall-history(5). Each dump and each
- * session record counts once, by its id, however often it is read. The file keeps partials, one or
- * a few for each day, version and build of the app, so that reading all of them gives the result of
- * --merge on the runs' partials. A writer holds the file's write lock from the first dump of a
- * group to the end of the group, so that ids and counts are written together or not at all; other
- * writers wait. A handle is for one thread. In a build without libsqlite3 no history can be opened
- * (sql_file.h). */
+/* Keeps a history: the counts of many runs, in one SQLite file, see stall-history(5). Each dump and
+ * each session record counts once, by its id, however often it is read. The file keeps partials,
+ * one or a few for each day, version and build of the app, so that reading all of them gives the
+ * result of --merge on the runs' partials. A writer holds the file's write lock from the first dump
+ * of a group to the end of the group, so that ids and counts are written together or not at all;
+ * other writers wait. A handle is for one thread. In a build without libsqlite3 no history can be
+ * opened (sql_file.h). */
 #ifndef STALLKIT_HISTORY_RUN_HISTORY_H
 #define STALLKIT_HISTORY_RUN_HISTORY_H
 
@@ -233,10 +233,10 @@ enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells,
  * has changed, unless only the overwriting failed. */
 enum st history_forget_user(struct history *h, const char *user, uint64_t *parts,
                             struct err *e) BASE_MUST_USE;
-/* Examines the whole file without changing it: the database, each partial, each kept page that this
- * build made, each kept dump, the texts that dumps share, and the sums in the tables for people.
- * Prints each fault on a line of its own. ST_NONE: the file has faults. ST_ERR: out of memory, or
- * the file cannot be read. */
+/* Examines the whole file without changing it: the database, each partial, each kept sum, each kept
+ * page that this build made, each kept dump, the texts that dumps share, and the sums in the tables
+ * for people. Prints each fault on a line of its own. ST_NONE: the file has faults. ST_ERR: out of
+ * memory, or the file cannot be read. */
 enum st history_check(struct history *h, struct sink *out, struct err *e) BASE_MUST_USE;
 
 /* ---- days ---- */

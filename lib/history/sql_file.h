@@ -1,6 +1,6 @@
-/* One SQLite file, its statements and its write lock: the interface through which the history uses
- * SQLite. A handle and its statements are for one thread. In a build without libsqlite3 sql_open
- * fails and says so, so that no other function is ever called. */
+/* Wraps one SQLite file, its statements and its write lock: the interface through which the history
+ * uses SQLite. A handle and its statements are for one thread. In a build without libsqlite3
+ * sql_open fails and says so, so that no other function is ever called. */
 #ifndef STALLKIT_HISTORY_SQL_FILE_H
 #define STALLKIT_HISTORY_SQL_FILE_H
 

@@ -1,4 +1,4 @@
-/* The HTML page of a triage: one file that loads no other resource.
+/* Writes the HTML page of a triage: one file that loads no other resource.
  *
  * It can be read without its script: a table of the buckets, and the first ones in detail. The
  * script (page_*.js) adds sorting, a filter, facets, stored dumps to step through, and the

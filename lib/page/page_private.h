@@ -17,7 +17,8 @@ enum {
 };
 #define PAGE_NONE UINT32_MAX
 
-/* Gives stored objects that the page refers to places 0, 1, 2 … in the order of first use. */
+/* Gives places 0, 1, 2 … to the stored objects to which the page refers, in the order of first use.
+ */
 struct page_places {
     uint32_t *place; /* place of each stored index; PAGE_NONE = not used */
     VEC(uint32_t) order;

@@ -1,4 +1,5 @@
-/* Appends texts and numbers to the page, which is written to the sink in pieces. */
+/* Appends texts and numbers to the page, which is written to the sink in pieces, and reads the
+ * notes and marks of buckets. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4), for the hashes of a Content-Security-Policy. */
+/* Computes SHA-256 (FIPS 180-4), for the hashes of a Content-Security-Policy. */
 #ifndef STALLKIT_PAGE_SHA256_H
 #define STALLKIT_PAGE_SHA256_H
 

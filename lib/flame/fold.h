@@ -93,8 +93,9 @@ struct fold {
 
 /* Adds a dump of any kind, symbolicated or not; the caller decides which dumps count. An unresolved
  * frame is IMAGE+0xOFFSET, with the offset of the function's start if that is known, else of the
- * address, or 0xADDRESS without an image. Inlined functions are frames of their own, marked _[i].
- * ST_ERR: ERR_LIMIT if counts pass 63 bits (nothing was added), ERR_NOMEM. */
+ * address, or 0xADDRESS without an image. Inlined functions are frames of their own, marked _[i],
+ * unless options leave them out. ST_ERR: ERR_LIMIT if counts pass 63 bits (nothing was added),
+ * ERR_NOMEM (a part may have been added). */
 enum st fold_add(struct fold *f, const struct dump *d, const struct fold_share *share,
                  struct err *e) BASE_MUST_USE;
 /* Adds the stacks whose weights depend on all dumps to the tree: those of FOLD_USERS, and those of

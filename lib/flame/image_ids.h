@@ -1,4 +1,4 @@
-/* The build-ids of the modules in dumps, for formats that have a place for them. Not thread
+/* Keeps the build-ids of the modules in dumps, for formats that have a place for them. Not thread
  * safe. */
 #ifndef STALLKIT_FLAME_IMAGE_IDS_H
 #define STALLKIT_FLAME_IMAGE_IDS_H

@@ -1,4 +1,4 @@
-/* The field numbers of profile.proto. */
+/* Declares the field numbers of profile.proto. */
 #ifndef STALLKIT_FLAME_PPROF_PRIVATE_H
 #define STALLKIT_FLAME_PPROF_PRIVATE_H
 

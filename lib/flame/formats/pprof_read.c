@@ -222,7 +222,8 @@ static char *keep_name(struct profile *p, struct profile_text module, const char
     return arena_strdup(&p->arena, strbuf_cstr(&p->plain), p->plain.len);
 }
 
-/* Writes the name of a line's frame, without its module, to out. */
+/* Writes the name of a line's frame, without its module, to out; "[unknown]" if the function is
+ * missing or has no name. */
 static void line_name(struct profile *p, struct reader m, struct strbuf *out) {
     static const unsigned fields[] = {LINE_FUNCTION, LINE_LINE};
     uint64_t v[2];

@@ -243,7 +243,7 @@ static void pprof_put_tables(struct pprof_writer *w) {
 }
 
 /* Adds a column of values. Times with decimal places are written in nanoseconds, which hold all of
- * them. */
+ * them; other values are rounded to whole ones. ST_ERR: ERR_LIMIT. */
 static enum st pprof_add_column(struct pprof_writer *w, const char *type, uint64_t total,
                                 unsigned decimals, struct err *e) {
     bool time = strcmp(type, "ms") == 0, fits = true;

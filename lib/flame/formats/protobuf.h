@@ -1,5 +1,5 @@
-/* Protocol buffers' wire format, as far as profile.proto needs it: varints and length-delimited
- * fields (developers.google.com/protocol-buffers/docs/encoding). */
+/* Reads and writes protocol buffers' wire format, as far as profile.proto needs it: varints and
+ * length-delimited fields (developers.google.com/protocol-buffers/docs/encoding). */
 #ifndef STALLKIT_FLAME_PROTOBUF_H
 #define STALLKIT_FLAME_PROTOBUF_H
 

@@ -112,7 +112,8 @@ static enum st speedscope_add_frame(struct speedscope_file *f, size_t index, boo
     return check_text(f, e);
 }
 
-/* Adds the stack of the open frames to the tree. */
+/* Adds the stack of the open frames, inside of the profile's name if there is a label, to the tree;
+ * nothing if the weight is 0 or there is neither frame nor label. */
 static enum st speedscope_add_stack(struct speedscope_file *f, uint64_t weight, unsigned decimals,
                                     struct err *e) {
     if (weight == 0 || (f->open.len == 0 && !f->label)) {

@@ -1,4 +1,4 @@
-/* The table of the units of other profilers' values. */
+/* Defines the table of the units of other profilers' values. */
 #include "flame/formats/value_unit.h"
 
 #include "base/parse.h"

@@ -1,4 +1,4 @@
-/* The units of values in other profilers' files, and how such values are added to a tree. */
+/* Declares the units of values in other profilers' files, and how these are added to a tree. */
 #ifndef STALLKIT_FLAME_VALUE_UNIT_H
 #define STALLKIT_FLAME_VALUE_UNIT_H
 

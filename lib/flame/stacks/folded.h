@@ -1,5 +1,5 @@
-/* Folded stacks, the text that flame-graph tools exchange: a line per stack, frames from the
- * outermost to the innermost with ';' between them, a space, a count.
+/* Reads and writes folded stacks, the text that flame-graph tools exchange: a line per stack,
+ * frames from the outermost to the innermost with ';' between them, a space, a count.
  *
  *     main;handle_event;parse 12
  *

@@ -1,4 +1,4 @@
-/* Splits a frame's text into its parts, by the conventions of folded stacks.
+/* Splits a frame's text into its parts, and joins them, by the conventions of folded stacks.
  *
  *     libc.so`read     the function `read` of the module `libc.so`: DTrace's and Instruments' form
  *     parse_[i]        the function `parse`, inlined into the frame below; _[k] kernel, _[j] JIT

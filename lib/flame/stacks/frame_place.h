@@ -1,4 +1,5 @@
-/* A function's source place, as frames of folded stacks have it: "parse (json.c:120)". */
+/* Splits and joins a function's source place, as frames of folded stacks have it: "parse
+ * (json.c:120)". */
 #ifndef STALLKIT_FLAME_FRAME_PLACE_H
 #define STALLKIT_FLAME_FRAME_PLACE_H
 

@@ -1,5 +1,5 @@
-/* Two trees side by side: their union, and the weights of each stack in both. Graphs that compare
- * two profiles, and formats that have two values for each stack, are made from such a pair.
+/* Holds two trees side by side: their union, and the weights of each stack in both. Graphs that
+ * compare two profiles, and formats that have two values for each stack, are made from such a pair.
  *
  *     BASE  a;b 3   a;c 4          union  root ── "a" ─┬─ "b"   3, 5
  *     NEW   a;b 5   a;d 1    ──►                       ├─ "c"   4, 0   vanished

@@ -1,4 +1,5 @@
-/* The path-compressed tree of stacks: a radix tree whose edges break only between frames. */
+/* Implements the path-compressed tree of stacks: a radix tree whose edges break only between
+ * frames. */
 #include "flame/stacks/stack_tree.h"
 
 #include <stdlib.h>
@@ -233,7 +234,7 @@ static void add_leaf(struct stack_tree *t, uint32_t parent, uint32_t hash, const
 }
 
 /* Adds a stack: walks down from the root as far as frames agree, adding the weight to the nodes
- * passed. */
+ * passed, then splits the edge inside of which they differ, and adds a leaf for the rest. */
 static void tree_insert(struct stack_tree *t, const char *rest, size_t len, uint64_t weight) {
     uint32_t at = 0;
     t->nodes[0].total += weight;

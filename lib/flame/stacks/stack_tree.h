@@ -1,4 +1,4 @@
-/* Weighted stacks, merged: a path-compressed tree over canonical folded text (see folded.h).
+/* Stores weighted stacks, merged, in a path-compressed tree over canonical folded text (folded.h).
  *
  *     a;b;c 3                 root ── "a;b" ─┬─ "c"    self 3
  *     a;b;d;e 4      ──►      total 12       └─ "d;e"  self 4

@@ -108,7 +108,7 @@ struct cli_tool {
     /* Such as "[-d PATH]... [DUMP|FOLDER|-]..."; further forms follow on lines of their own; a
      * line that starts with a space continues the one before. */
     const char *synopsis;
-    const char *summary; /* one sentence that --help prints */
+    const char *summary; /* a sentence or two that --help prints */
     const struct cli_option *options;
     size_t option_count;
     const char *footer;     /* text after the options in --help; NULL = none */
@@ -194,7 +194,8 @@ struct cli_failures {
 };
 /* Counts a failure, and prints "TOOL: WHERE: TEXT" (where: an input, or "INPUT:LINE") or, if
  * `where` is NULL or TEXT already has it in single quotes, "TOOL: TEXT". A failure with a `where`
- * is not printed if too many were printed already. Returns false, for callers that return it. */
+ * is not printed if too many of its input or of the run were printed already; their number is
+ * printed later. The text stays in f->last. Returns false, for callers that return it. */
 bool cli_fail(struct cli_failures *f, const char *where, const struct err *e);
 /* Prints the text that cli_fail would print, in any case, and counts no failure. */
 void cli_notice(const struct cli_failures *f, const char *where, const struct err *e);
@@ -286,8 +287,9 @@ bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures
 static inline bool cli_output_failed(const struct cli_output *o) {
     return err_is(&o->sink.err);
 }
-/* Closes the output and, if `complete`, gives the file its name; a failure (a full disk) is
- * printed and counted. A closed pipe counts as a failure without a message. */
+/* Closes the output and, if `complete` and nothing failed, gives the file its name, else removes
+ * it; a failure (a full disk) is printed and counted. A closed pipe counts as a failure without a
+ * message. */
 void cli_output_close(struct cli_output *o, bool complete, struct cli_failures *failures);
 
 #endif

@@ -1,4 +1,5 @@
-/* Runs the operands of a command through a pipeline, with messages and progress. */
+/* Runs the operands of a command through a pipeline, with messages and progress, loads the maps of
+ * reports, and prints what is doubtful about the dumps. */
 #include "cli_dumps.h"
 
 #include <inttypes.h>

@@ -24,7 +24,7 @@ struct cli_dumps {
     struct report_maps *maps;   /* made by cli_maps_load */
     struct path_map paths;      /* also made by cli_maps_load */
     struct cli_answers answers; /* `on` is set by the command: inputs are read line by line */
-    bool quiet;                 /* set by the command: skipped files are not printed */
+    bool quiet;                 /* set by the command: see cli_dumps_run and cli_symbols_run */
     uint64_t read;              /* number of inputs, without skipped ones */
     struct cli_skipped {
         uint64_t count;

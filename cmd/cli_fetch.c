@@ -152,8 +152,8 @@ static void add_last_line(const struct cli_child *c, struct strbuf *said) {
     strbuf_add(said, c->said + start, end - start);
 }
 
-/* Waits for the end of the program, and sets *status as waitpid does. False: the program was killed
- * because `seconds` had passed. */
+/* Waits for the end of the program, calls `waiting` and keeps what the program prints meanwhile,
+ * and sets *status as waitpid does. False: the program was killed because `seconds` had passed. */
 static bool await_end(struct cli_child *c, unsigned seconds, cli_child_waiting waiting, void *ctx,
                       int *status) {
     const int64_t start = child_clock_ms();
@@ -365,7 +365,8 @@ static void note_miss(struct cli_fetch *f, const struct err *why, const struct s
 }
 
 /* Runs the command, and puts the file that it wrote into the store. *filed gets the path there.
- * ST_NONE: the command gave no fitting file, which was counted as missed or printed. */
+ * ST_NONE: the command gave no fitting file, which was counted as missed or printed; a command that
+ * cannot be run is not tried again. */
 static enum st run_command(struct cli_fetch *f, const struct symbol_request *r,
                            struct strbuf *filed, struct err *e) {
     const char *store = index_store_folder(f->store);

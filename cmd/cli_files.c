@@ -1,4 +1,4 @@
-/* Opens and closes the inputs and outputs of the commands. */
+/* Finds and opens the inputs of the commands, and opens and closes their outputs. */
 #include "cli.h"
 
 #include <dirent.h>
@@ -46,8 +46,8 @@ static bool cli_is_same_file(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Passes an open input to on_input, unless it is the regular file to which stdout goes: reading it
- * would never end, as each line read adds another one to it. */
+/* Passes an open input, or the members of an archive, to on_input, unless it is the regular file to
+ * which stdout goes: reading that would never end, as each line read adds another one to it. */
 static void pass_input(struct input_walk *w, int fd, const char *name, bool found) {
     struct stat in, out;
     if (fstat(fd, &in) == 0 && S_ISREG(in.st_mode) && fstat(STDOUT_FILENO, &out) == 0 &&
@@ -368,7 +368,7 @@ static bool lock_temporary(int fd) {
 
 /* Opens a new file beside o->target; -1: error, in errno. The file's name begins with '.', so that
  * it is no input of its folder. Others cannot read it while it is to replace a file, whose rights
- * it gets when it is complete. */
+ * it gets when it is complete. Such files of ended runs are removed first. */
 static int cli_open_temporary(struct cli_output *o) {
     const char *slash = strrchr(o->target, '/');
     const char *name = slash ? slash + 1 : o->target;

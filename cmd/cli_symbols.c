@@ -240,7 +240,8 @@ bool cli_symbols_check_learn(const struct cli_tool *tool, const char *learn, boo
     return !(learn && no_learn) || cli_reject(tool, "--learn excludes --no-learn");
 }
 
-/* Reads the inputs for names, if they can be read twice. */
+/* Reads the inputs for names, and makes the symbolizer use these, if the inputs can be read twice;
+ * else sets s->streaming. */
 static enum st learn_first(struct cli_symbols *s, unsigned jobs, char **operands, size_t count,
                            struct err *e) {
     s->streaming = !can_read_twice(operands, count);

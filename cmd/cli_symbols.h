@@ -62,7 +62,8 @@ struct cli_symbols {
 /* Is the value a valid one of --use? False: an error was printed. */
 bool cli_symbols_check_use(const struct cli_tool *tool, const char *value);
 /* Opens the files that the options name; unreadable files are printed, counted and left out. dumps
- * is borrowed. False: out of memory, or cli_fetch_open failed; an error was printed. */
+ * is borrowed. False: out of memory, or cli_store_open or cli_fetch_open failed; an error was
+ * printed. */
 bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o,
                       struct cli_dumps *dumps, unsigned jobs);
 /* Calls cli_dumps_run with the dumps that cli_symbols_open got. Unless --no-learn was given, it

@@ -33,8 +33,9 @@ static enum rule_cause cause_of(struct flame_causes *c, const struct layout_fram
     return rule ? rule->cause : CAUSE_NONE;
 }
 
-/* Sets the colour and the note of a frame by its cause. Frames come in pre-order, so c->path
- * holds the causes of the next frame's callers. */
+/* Sets the colour and the note of a frame by its cause; a frame without one has the colour of its
+ * nearest caller with one. Frames come in pre-order, so c->path holds the causes of the next
+ * frame's callers. */
 static void causes_mark(void *ctx, const struct layout_frame *f, const struct frame_name *name,
                         char colour[PALETTE_COLOUR_SIZE], struct strbuf *note) {
     struct flame_causes *c = ctx;

@@ -16,7 +16,8 @@ bool flame_diff_take_limit(struct flame_diff *d, const struct cli_tool *tool, co
     return true;
 }
 
-/* Checks that the weights of both sides have the same unit. */
+/* Checks that the weights of both sides have the same unit. An empty side has any unit; stacks of
+ * an unknown unit have that of other stacks, but not that of dumps. */
 static enum st check_units(const struct flame_diff *d, const struct flame_inputs *in,
                            struct err *e) {
     bool base = flame_inputs_have_dumps(&d->base), now = flame_inputs_have_dumps(in);

@@ -137,7 +137,8 @@ static bool is_operand(const struct flame_inputs *run, const char *name) {
     return strcmp(name, "<stdin>") == 0;
 }
 
-/* Counts and reports the problems of a folded input that was read to its end. */
+/* Prints what is wrong with a folded input that was read to its end, or counts it as skipped if it
+ * was found in a folder and is some other text, and adds up its stacks. */
 static void check_folded(struct flame_inputs *run) {
     const struct folded_stats *s = &run->reader.stats;
     struct err e = {0};
@@ -196,7 +197,8 @@ static void read_folded(struct flame_inputs *run, struct gz_input *in, size_t go
 
 enum { PROFILE_MAX = 1 << 28 }; /* a profile's tables take some 40 times the memory of its bytes */
 
-/* Reads all of an input, whose first `got` bytes are in the buffer, into memory. */
+/* Reads all of an input, whose first `got` bytes are in the buffer, into memory. ST_ERR, too, if it
+ * has more than PROFILE_MAX bytes. */
 static enum st read_whole(struct flame_inputs *run, struct gz_input *in, size_t got,
                           struct strbuf *out, struct err *e) {
     enum st st = ST_OK;
@@ -319,7 +321,8 @@ static enum st inputs_finish(struct flame_inputs *run, struct err *e) {
     return st == ST_OK ? filter(run, &run->samples, e) : st;
 }
 
-/* Makes the keyers, which make the key of a dump, one for each worker. */
+/* Makes the keyers, which make the key of a dump, one for each worker, and sets run->open by the
+ * filter. */
 static enum st start_keyers(struct flame_inputs *run, struct err *e) {
     enum st st = ST_OK;
     const struct key_options o = {.rules = run->rules->raw ? NULL : run->rules->set,

@@ -24,7 +24,7 @@ static void label_add_frame(struct strbuf *b, const struct key_frame *f) {
 }
 
 /* Appends the bucket's title as annotated; if title is NULL, the functions of the key, innermost
- * first. */
+ * first, or "no stack" if it has none. */
 static void label_add_bucket(struct strbuf *b, const char *title, const struct stall_key *key) {
     const struct key *level = &key->level[0];
     if (title) {

@@ -1,4 +1,4 @@
-/* stalladdr, atos for Linux: reads addresses and writes names and lines. */
+/* stalladdr, atos for Linux: reads addresses and writes names and lines, or demangles names. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>

@@ -148,8 +148,9 @@ static bool read_named_days(struct classify_run *run, const struct classify_sett
     return true;
 }
 
-/* Replaces run->triage by the selected days of the history, and reads the days before them into
- * run->base if they are the gate's baseline. Returns CLI_OK or CLI_FAILED. */
+/* Replaces run->triage by the selected days of the history, or by their kept page if that is
+ * enough, and reads the days before them into run->base if they are the gate's baseline. Returns
+ * CLI_OK or CLI_FAILED. */
 static int take_from_history(struct classify_run *run, const struct classify_settings *s) {
     struct triage_options o = options_of(run, s);
     classify_clear_gone(run->history);

@@ -1,4 +1,5 @@
-/* stallflame: reads dumps and folded stacks, and writes folded stacks and flame graphs. */
+/* stallflame: reads dumps, folded stacks and profiles, and writes flame graphs, folded stacks and
+ * the files of other viewers. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-/* stallsym: reads dumps, and writes them symbolicated. */
+/* stallsym: reads dumps and reports, and writes them symbolicated; makes and maintains stores of
+ * symbol indexes. */
 #include <string.h>
 
 #include "base/parse.h"

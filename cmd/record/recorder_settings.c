@@ -1,5 +1,5 @@
-/* Checks stallrec's options before a program runs: the library in the program cannot report a wrong
- * setting to the user. */
+/* Reads and checks stallrec's options before a program runs, because the library in the program
+ * cannot report a wrong setting to the user, and makes the configuration of a recorder. */
 #include "record/recorder_settings.h"
 
 #include <string.h>

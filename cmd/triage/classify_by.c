@@ -30,7 +30,8 @@ static int by_release_order(const void *a, const void *b) {
     return version_compare(x->version, y->version);
 }
 
-/* Adds a row with the counts of one day or version of the history. */
+/* Adds a row with the counts of one day or version of the history. Damage is printed and counted.
+ * ST_NONE: nothing could be read. ST_ERR: out of memory. */
 static enum st add_value_row(struct value_table *v, struct classify_history *h,
                              const struct value_of_history *of, bool days, struct keyer *k,
                              const struct triage_options *o, struct cli_failures *failures,

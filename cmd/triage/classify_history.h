@@ -145,8 +145,8 @@ bool classify_read_page(struct classify_history *h, const struct triage_options 
 /* Adds h->rows to the summary of the triage that classify_read_page gave, and replaces the list of
  * gone buckets by the one that the rows have. ST_ERR: the rows are damaged, or out of memory. */
 enum st classify_add_rows(void *ctx, struct summary *s, struct err *e);
-/* Keeps a page: its triage, and the rows of its summary. The triage can only be freed afterwards. A
- * page that cannot be kept is no failure. */
+/* Keeps a page: its triage, cut to the first CLASSIFY_KEPT_DETAIL buckets, and the rows of its
+ * summary. The triage can only be freed afterwards. A page that cannot be kept is no failure. */
 void classify_keep_page(struct classify_history *h, struct triage *t, const struct strbuf *rows);
 void classify_close_history(struct classify_history *h);
 

@@ -43,7 +43,8 @@ enum st classify_period_at(struct classify_periods *p, const char *time, struct 
     return ST_OK;
 }
 
-/* Writes a partial as one line behind its head. text: scratch, whose content is replaced. */
+/* Folds the counts of a period (triage_fold), and writes them as a partial in one line behind its
+ * head. text: scratch, whose content is replaced. */
 static enum st write_period(const struct classify_period *row, struct strbuf *text,
                             struct sink *out, struct err *e) {
     strbuf_clear(text);

@@ -122,7 +122,9 @@ static const char *reason_of(const struct cli_failures *failures) {
     return failures->last[0] ? failures->last : "refused";
 }
 
-/* Adds the files that have arrived to the history. ST_NONE: no file had arrived. */
+/* Adds the files that have arrived to the history, and moves each to done/ or refused/. ST_NONE: no
+ * file had arrived. ST_ERR: a file cannot be moved, or the history cannot be written, and the file
+ * stays. */
 static enum st take_arrivals(struct classify_watch *w, struct arrivals *a,
                              const struct watch_ops *ops, struct cli_failures *failures,
                              struct err *e) {

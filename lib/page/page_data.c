@@ -116,9 +116,11 @@ void page_add_dumps(struct page_writer *p, const struct summary_bucket *b) {
 
 /* ---- rows ---- */
 
+/* Writes the values of one facet of a row: 0 if there are none, the line number of the text plus 1
+ * if there is one, as most rows have, else a list of line numbers. */
 static void put_row_values(struct page_writer *p, const struct summary_values *v) {
-    if (v->count == 0) {
-        add_listed(&p->text, 0);
+    if (v->count < 2) {
+        add_listed(&p->text, v->count ? page_text_number(p, v->values[0].text) + INT64_C(1) : 0);
         return;
     }
     strbuf_addc(&p->text, '[');

@@ -8,8 +8,11 @@ const REGEX_MS = 200;
 
 // Members of a row, in the order in which they were written.
 const ROW = {ms: 0, users: 1, stalls: 2, p50: 3, p95: 4, dumps: 5, marks: 6, cause: 7, version: 8, os: 9, device: 10, screen: 11, action: 12, framework: 13, owner: 14};
-for (const row of data.rows) { // a facet without values is 0, or missing at the end of the row
-  for (let i = ROW.version; i <= ROW.owner; i++) { row[i] ||= []; }
+for (const row of data.rows) { // a facet without values is 0, or missing at the end of the row; one value is its number plus 1
+  for (let i = ROW.version; i <= ROW.owner; i++) {
+    const value = row[i];
+    if (!Array.isArray(value)) { row[i] = value ? [value - 1] : []; }
+  }
 }
 const MARKS = ['new', 'worse', 'better', 'back', 'ignored', 'may be worse', 'new inside', 'worse inside']; // in the order of the bits
 // The fields that a filter can name, with the member of a row that has the value; 'id' and 'title' are in the table instead.

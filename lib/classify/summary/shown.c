@@ -31,7 +31,9 @@ uint64_t shown_dump_count(const struct triage *t) {
 
 uint64_t shown_read_count(const struct triage *t) {
     uint64_t count = t->total.dumps;
-    for (size_t i = 0; i < APART_COUNT; i++) {
+    /* A triage that counted dumps itself has the ranked ones at APART_NONE, one that was read from
+     * a partial has nothing there. */
+    for (size_t i = APART_NONE + 1; i < APART_COUNT; i++) {
         sum_add(&count, t->apart[i]);
     }
     return count;

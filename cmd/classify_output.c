@@ -12,6 +12,7 @@
 #include "flame/stacks/folded.h"
 #include "flame/stacks/frame_name.h"
 #include "flame/svg/svg.h"
+#include "classify/summary/shown_bytes.h"
 #include "page/page.h"
 
 enum { WIDTH_DEFAULT = 100, TOP_DEFAULT = 20 };
@@ -257,6 +258,22 @@ static void add_inputs(struct strbuf *b, const struct classify_page_inputs *in) 
     }
 }
 
+/* Writes what is kept of the page; a buffer stays empty if its part cannot be kept. */
+static enum st write_kept(const struct summary *s, const struct classify_page_inputs *in,
+                          struct err *e) {
+    enum st st = summary_write_rows(s, CLASSIFY_KEPT_DETAIL, &in->gone, in->rows, e);
+    if (st == ST_NONE) {
+        strbuf_reset(in->rows);
+        return ST_OK;
+    }
+    st = st == ST_OK ? shown_write(s, in->shown_number, in->shown, e) : st;
+    if (st == ST_NONE) {
+        strbuf_reset(in->shown);
+        return ST_OK;
+    }
+    return st;
+}
+
 static enum st write_page(const struct classify_page *page, const struct classify_page_inputs *in,
                           struct sink *out, struct err *e) {
     struct summary summary = {0};
@@ -281,15 +298,14 @@ static enum st write_page(const struct classify_page *page, const struct classif
     if (st == ST_OK && in->add_rows) {
         st = in->add_rows(in->rows_ctx, &summary, e);
     }
+    if (st == ST_OK && in->rows) {
+        st = summary_explain_first(&summary, o.detail, in->keyer, e);
+    }
     if (st == ST_OK) {
         st = page_write(&summary, &o, out, e);
     }
     if (st == ST_OK && in->rows) {
-        st = summary_write_rows(&summary, CLASSIFY_KEPT_DETAIL, &in->gone, in->rows, e);
-        if (st == ST_NONE) {
-            strbuf_reset(in->rows);
-            st = ST_OK;
-        }
+        st = write_kept(&summary, in, e);
     }
     summary_release(&summary);
     strbuf_release(&inputs);

@@ -89,6 +89,10 @@ struct classify_page_inputs {
     /* Gets the rows of the buckets behind CLASSIFY_KEPT_DETAIL, see summary_write_rows; stays empty
      * if a bucket has no row. NULL = rows are not wanted. */
     struct strbuf *rows;
+    /* Gets what is shown of the first buckets, see shown_write, if `rows` gets rows; stays empty if
+     * it cannot be written. */
+    struct strbuf *shown;
+    uint64_t shown_number;    /* for `shown` */
     struct summary_gone gone; /* gone buckets for `rows` */
     void *rows_ctx;           /* first argument of add_rows */
 };

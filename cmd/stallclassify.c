@@ -277,7 +277,7 @@ static void print_page(const struct classify_report *r, const char *path, const 
     }
     struct classify_history *h = r->run->history;
     bool kept = h && h->rows.len, keep = !kept && uses_kept_page(r->s);
-    struct strbuf rows = {0};
+    struct strbuf rows = {0}, shown = {0};
     const struct classify_page_inputs in = {
         .triage = r->run->triage,
         .gate = g,
@@ -296,13 +296,16 @@ static void print_page(const struct classify_report *r, const char *path, const 
         .partials = r->s->gate.merge,
         .add_rows = kept ? classify_add_rows : NULL,
         .rows = keep ? &rows : NULL,
+        .shown = &shown,
+        .shown_number = h ? h->shown_number : 0,
         .gone = {h ? h->gone.buckets.data : NULL, h ? h->gone.buckets.len : 0},
         .rows_ctx = h};
     classify_print_page(&r->s->page, &in, path, &r->run->dumps.failures);
     if (rows.len) {
-        classify_keep_page(h, r->run->triage, &rows);
+        classify_keep_page(h, r->run->triage, &rows, &shown);
     }
     strbuf_release(&rows);
+    strbuf_release(&shown);
 }
 
 static void print_gate(void *ctx, const struct gate *g) {

@@ -44,6 +44,9 @@ struct classify_history {
     struct err unread;        /* a failure to read notes or marks, for classify_notes_were_read */
     struct gone_list gone;    /* gone or returned buckets by the counts of the printed days */
     struct strbuf rows;       /* rows of the kept page that is printed; empty = there is none */
+    struct strbuf shown;      /* what is shown of the first buckets of a kept page, see shown_write;
+                                 empty = it was not kept, or does not fit */
+    uint64_t shown_number;    /* number of the dumps that are shown */
     struct map fixed;         /* ids of the buckets with a fixed-in mark */
     struct map marked;        /* ids of the buckets with any mark */
     bool fixed_listed, marked_listed;
@@ -133,21 +136,25 @@ uint64_t classify_tell_back(struct classify_history *h, const struct cli_tool *t
                             const struct triage *t, const struct triage *ever,
                             struct cli_failures *failures);
 /* Adds the data that the page shows besides counts to a finished triage of the selected days: for
- * its first `detail` buckets the time by day and by version, and the stored dumps, with the keys of
- * k and names from resolve (NULL = none). False: an error was printed. */
+ * its first `detail` buckets the time by day and by version, and the stored dumps: those of a kept
+ * page (h->shown) if they are still the same, else from the history, with the keys of k and names
+ * from resolve (NULL = none). False: an error was printed. */
 bool classify_show_history(struct classify_history *h, struct triage *t, size_t detail,
                            struct keyer *k, triage_resolve resolve, void *resolve_ctx,
                            struct cli_failures *failures);
-/* Reads the kept page of the selected days into *t and h->rows. False: there is none, and all parts
- * must be read; a history that cannot be read is found then. */
+/* Reads the kept page of the selected days into *t, h->rows and h->shown. False: there is none, and
+ * all parts must be read; a history that cannot be read is found then. */
 bool classify_read_page(struct classify_history *h, const struct triage_options *o,
                         struct triage **t);
-/* Adds h->rows to the summary of the triage that classify_read_page gave, and replaces the list of
- * gone buckets by the one that the rows have. ST_ERR: the rows are damaged, or out of memory. */
+/* Adds h->rows, and explained stacks of h->shown, to the summary of the triage that
+ * classify_read_page gave, and replaces the list of gone buckets by the one that the rows have.
+ * ST_ERR: the rows are damaged, or out of memory. */
 enum st classify_add_rows(void *ctx, struct summary *s, struct err *e);
-/* Keeps a page: its triage, cut to the first CLASSIFY_KEPT_DETAIL buckets, and the rows of its
- * summary. The triage can only be freed afterwards. A page that cannot be kept is no failure. */
-void classify_keep_page(struct classify_history *h, struct triage *t, const struct strbuf *rows);
+/* Keeps a page: its triage, cut to the first CLASSIFY_KEPT_DETAIL buckets, the rows of its summary,
+ * and what is shown of the first buckets (shown_write). The triage can only be freed afterwards. A
+ * page that cannot be kept is no failure. */
+void classify_keep_page(struct classify_history *h, struct triage *t, const struct strbuf *rows,
+                        const struct strbuf *shown);
 void classify_close_history(struct classify_history *h);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "classify/summary/shown.h"
+#include "classify/summary/shown_bytes.h"
 #include "classify/summary/summary_rows.h"
 #include "classify_output.h"
 #include "dump/dump.h"
@@ -106,6 +107,34 @@ static enum st show_all(struct history_view *v, struct err *e) {
     return st == ST_OK && v->dumps == shown_dump_count(v->t) ? show_sums(v, e) : st;
 }
 
+static enum st number_dumps(struct history_view *v, uint64_t id, struct err *e) {
+    return history_number_dumps(v->h->h, id, &v->h->shown_number, e);
+}
+
+/* Shows what a kept page has of the first `detail` buckets, if the history still keeps the same
+ * dumps of the buckets that a kept page may have in detail. Sets the number of these dumps.
+ * ST_NONE: it keeps others, or the page has less. */
+static enum st show_kept(struct history_view *v, size_t detail, struct err *e) {
+    struct strbuf *shown = &v->h->shown;
+    struct shown_bucket b;
+    struct err damage = {0};
+    enum st st = ST_OK;
+    v->h->shown_number = 0;
+    for (size_t i = 0; st == ST_OK && i < CLASSIFY_KEPT_DETAIL && shown_bucket_at(v->t, i, &b);
+         i++) {
+        st = b.id ? each_id(v, &b, number_dumps, e) : ST_OK;
+    }
+    if (st == ST_OK) {
+        st = shown->len
+                 ? shown_read(v->t, detail, v->h->shown_number, shown->data, shown->len, &damage)
+                 : ST_NONE;
+    }
+    if (st == ST_ERR && damage.code == ERR_NOMEM) {
+        return err_nomem(e);
+    }
+    return err_is(&damage) ? ST_NONE : st;
+}
+
 bool classify_show_history(struct classify_history *h, struct triage *t, size_t detail,
                            struct keyer *k, triage_resolve resolve, void *resolve_ctx,
                            struct cli_failures *failures) {
@@ -113,7 +142,13 @@ bool classify_show_history(struct classify_history *h, struct triage *t, size_t 
         .h = h, .t = t, .keyer = k, .resolve = resolve, .resolve_ctx = resolve_ctx};
     struct shown_bucket b;
     struct err e = {0};
-    enum st st = show_all(&v, &e);
+    enum st st = show_kept(&v, detail, &e);
+    if (st == ST_OK) {
+        map_release(&v.versions);
+        return true;
+    }
+    strbuf_reset(&h->shown);
+    st = st == ST_NONE ? show_all(&v, &e) : st;
     for (v.rank = 0; st == ST_OK && v.rank < detail && shown_bucket_at(t, v.rank, &b); v.rank++) {
         st = b.id ? show_bucket(&v, &b, &e) : ST_OK;
     }
@@ -131,10 +166,11 @@ bool classify_read_page(struct classify_history *h, const struct triage_options 
     *t = NULL;
     /* The page is used only if its buckets are those that were kept, with none joined to
      * another. */
-    bool found = history_read_page(h->h, &h->span, o, t, &h->rows, &e) == ST_OK &&
+    bool found = history_read_page(h->h, &h->span, o, t, &h->rows, &h->shown, &e) == ST_OK &&
                  triage_finish(*t, &e) == ST_OK && summary_rows_fit(*t, h->rows.data, h->rows.len);
     if (!found) {
         strbuf_reset(&h->rows);
+        strbuf_reset(&h->shown);
         triage_free(*t);
         *t = NULL;
     }
@@ -143,7 +179,12 @@ bool classify_read_page(struct classify_history *h, const struct triage_options 
 
 enum st classify_add_rows(void *ctx, struct summary *s, struct err *e) {
     struct classify_history *h = ctx;
+    struct err damage = {0};
     classify_clear_gone(h);
+    if (h->shown.len && shown_read_explained(s, h->shown.data, h->shown.len, &damage) != ST_OK &&
+        damage.code == ERR_NOMEM) {
+        return err_nomem(e);
+    }
     return summary_read_rows(s, h->rows.data, h->rows.len, classify_note_gone, h, e);
 }
 
@@ -153,9 +194,10 @@ static bool is_first(void *ctx, const char *id, size_t rank) {
     return rank < CLASSIFY_KEPT_DETAIL;
 }
 
-void classify_keep_page(struct classify_history *h, struct triage *t, const struct strbuf *rows) {
+void classify_keep_page(struct classify_history *h, struct triage *t, const struct strbuf *rows,
+                        const struct strbuf *shown) {
     struct err e = {0};
     if (triage_keep(t, is_first, NULL, &e) == ST_OK) {
-        (void)!history_keep_page(h->h, &h->span, t, rows, &e);
+        (void)!history_keep_page(h->h, &h->span, t, rows, shown, &e);
     }
 }

@@ -397,6 +397,24 @@ enum st history_dumps_of(struct history *h, const struct history_span *span, uin
     return st == ST_ERR || more == ST_ERR ? ST_ERR : ST_OK;
 }
 
+enum st history_number_dumps(struct history *h, uint64_t bucket, uint64_t *number, struct err *e) {
+    if (h->version < 3) {
+        return ST_OK;
+    }
+    struct sql_statement *s = history_statement(h, HISTORY_DUMP_IDS, e);
+    if (!s) {
+        return ST_ERR;
+    }
+    sql_bind_count(s, 1, bucket);
+    enum st st;
+    *number = hash_u64(*number ^ bucket);
+    while ((st = sql_next(s, e)) == ST_OK) {
+        *number = hash_u64(*number ^ (uint64_t)sql_number(s, 0)) + 1;
+    }
+    sql_reset(s);
+    return st == ST_NONE ? ST_OK : ST_ERR;
+}
+
 /* ---- sums ---- */
 
 /* Passes each row of a statement (day, version, build, dumps, stalled_ms) in the span to visit. */

@@ -4,13 +4,19 @@
 
 #include "base/gz.h"
 #include "base/hash.h"
+#include "base/leb128.h"
+#include "base/reader.h"
 #include "classify/summary/shown.h"
+#include "classify/summary/shown_bytes.h"
 #include "classify/summary/summary_rows.h"
 #include "history/history_private.h"
 
 /* A low level of compression is enough, because the texts of the rows repeat within short
  * distances, and fast reading matters more. */
 enum { PAGE_ZIP_LEVEL = 1 };
+
+/* The program and the form that a kept page is known by. */
+static const char page_made[] = STALLKIT_VERSION " form 2";
 
 /* ---- reading ---- */
 
@@ -66,7 +72,7 @@ static enum st has_page(struct history *h, int64_t rolled, uint64_t number, stru
     }
     sql_bind_number(s, 1, rolled);
     sql_bind_number(s, 2, (int64_t)number);
-    sql_bind_text(s, 3, STALLKIT_VERSION);
+    sql_bind_text(s, 3, page_made);
     enum st st = sql_next(s, e);
     sql_finish(s);
     return st;
@@ -80,23 +86,40 @@ static bool is_made_with(const struct triage *t, const struct triage_options *o)
            memcmp(made->open, o->open, sizeof made->open) == 0;
 }
 
-/* Reads a kept page from two columns of a row: the triage from `column`, the rows from the next. */
+/* Inflates the rows, and what is shown of the first buckets, from two gzips, the second of which
+ * may be missing; the length of the first stands in front. */
+static enum st take_kept_rows(const void *bytes, size_t len, struct strbuf *rows,
+                              struct strbuf *shown, struct err *e) {
+    struct reader r = reader_init("rows", bytes, len);
+    const uint64_t first_len = reader_uleb128(&r);
+    const uint8_t *first = reader_bytes(&r, first_len);
+    if (!first || !first_len) {
+        return err_set(e, ERR_FORMAT, "the rows of a page are damaged");
+    }
+    const size_t second_len = reader_left(&r);
+    enum st st = gz_inflate("rows", first, (size_t)first_len, SUMMARY_ROWS_MAX, rows, e);
+    return st == ST_OK && second_len
+               ? gz_inflate("stacks", r.at, second_len, SHOWN_BYTES_MAX, shown, e)
+               : st;
+}
+
+/* Reads a kept page from two columns of a row: the triage from `column`, the rest from the next. */
 static enum st take_page(struct history *h, struct sql_statement *s, int column,
-                         struct triage **top, struct strbuf *rows, struct err *e) {
+                         struct triage **top, struct strbuf *rows, struct strbuf *shown,
+                         struct err *e) {
     size_t len;
     const void *bytes = sql_bytes(s, column, &len);
     enum st st = history_part(h, bytes, len, top, e);
     if (st == ST_OK) {
         bytes = sql_bytes(s, column + 1, &len);
-        st = bytes && len ? gz_inflate("rows", bytes, len, SUMMARY_ROWS_MAX, rows, e)
-                          : err_set(e, ERR_FORMAT, "the rows of a page are damaged");
+        st = take_kept_rows(bytes, len, rows, shown, e);
     }
     return st;
 }
 
 /* Reads a kept page. ST_NONE: it is damaged or missing; the caller then reads the parts instead. */
 static enum st load_page(struct history *h, int64_t rolled, struct triage **top,
-                         struct strbuf *rows, struct err *e) {
+                         struct strbuf *rows, struct strbuf *shown, struct err *e) {
     struct sql_statement *s;
     struct err damage = {0};
     if (sql_prepare(h->file, &s, "SELECT top, rows FROM rolled_page WHERE rolled = ?1", e) !=
@@ -105,7 +128,7 @@ static enum st load_page(struct history *h, int64_t rolled, struct triage **top,
     }
     sql_bind_number(s, 1, rolled);
     enum st st = sql_next(s, &damage);
-    st = st == ST_OK ? take_page(h, s, 0, top, rows, &damage) : st;
+    st = st == ST_OK ? take_page(h, s, 0, top, rows, shown, &damage) : st;
     sql_finish(s);
     return st == ST_ERR ? (damage.code == ERR_NOMEM ? err_nomem(e) : ST_NONE) : st;
 }
@@ -119,12 +142,13 @@ static bool stays_kept(void *ctx, const char *id) {
 
 enum st history_read_page(struct history *h, const struct history_span *span,
                           const struct triage_options *o, struct triage **top, struct strbuf *rows,
-                          struct err *e) {
+                          struct strbuf *shown, struct err *e) {
     struct history_parts parts = {0};
     int64_t base = 0;
     uint64_t number = 0;
     *top = NULL;
     strbuf_clear(rows);
+    strbuf_clear(shown);
     if (h->version < HISTORY_VERSION || sql_is_writing(h->file)) {
         return ST_NONE;
     }
@@ -133,7 +157,7 @@ enum st history_read_page(struct history *h, const struct history_span *span,
     st = st == ST_OK && !parts.rows.len ? ST_NONE : st;
     st = st == ST_OK ? identify_page(h, &parts, &base, &number, e) : st;
     st = st == ST_OK ? has_page(h, base, number, e) : st;
-    st = st == ST_OK ? load_page(h, base, top, rows, e) : st;
+    st = st == ST_OK ? load_page(h, base, top, rows, shown, e) : st;
     st = st == ST_OK && !is_made_with(*top, o) ? ST_NONE : st;
     sql_end_reading(h->file);
     VEC_RELEASE(&parts.rows);
@@ -152,8 +176,8 @@ enum st history_read_page(struct history *h, const struct history_span *span,
 
 static enum st check_page(struct history *h, struct sql_statement *s, struct err *e) {
     struct triage *top = NULL;
-    struct strbuf rows = {0};
-    enum st st = take_page(h, s, 1, &top, &rows, e);
+    struct strbuf rows = {0}, shown = {0};
+    enum st st = take_page(h, s, 1, &top, &rows, &shown, e);
     if (st == ST_OK) {
         triage_set_output(top, &(struct triage_options){.stays = stays_kept});
         st = triage_finish(top, e);
@@ -166,7 +190,9 @@ static enum st check_page(struct history *h, struct sql_statement *s, struct err
         st = err_set(e, ERR_FORMAT, "it has %" PRIu64 " dumps, its sum %" PRId64,
                      shown_read_count(top), sql_number(s, 3));
     }
+    st = st == ST_OK && shown.len ? shown_check(top, shown.data, shown.len, e) : st;
     strbuf_release(&rows);
+    strbuf_release(&shown);
     triage_free(top);
     return st;
 }
@@ -182,7 +208,7 @@ enum st history_check_pages(struct history *h, struct sink *out, bool *sound, st
                     e) != ST_OK) {
         return ST_ERR;
     }
-    sql_bind_text(s, 1, STALLKIT_VERSION);
+    sql_bind_text(s, 1, page_made);
     enum st st = ST_OK, more = ST_OK;
     while (st == ST_OK && (more = sql_next(s, e)) == ST_OK) {
         struct err damage = {0};
@@ -203,7 +229,7 @@ enum st history_check_pages(struct history *h, struct sink *out, bool *sound, st
 
 struct page_keeping {
     const struct history_span *span;
-    const struct strbuf *rows; /* compressed; h->zip has the triage */
+    const struct strbuf *rows; /* and what is shown, compressed; h->zip has the triage */
 };
 
 /* Are the parts those that history_read read last? Parts that are in no kept sum must have the
@@ -241,7 +267,7 @@ static enum st put_page(struct history *h, struct sql_file *file, int64_t rolled
         return ST_ERR;
     }
     sql_bind_number(s, 1, rolled);
-    sql_bind_text(s, 2, STALLKIT_VERSION);
+    sql_bind_text(s, 2, page_made);
     sql_bind_number(s, 3, (int64_t)number);
     sql_bind_bytes(s, 4, h->zip.data, h->zip.len);
     sql_bind_bytes(s, 5, rows->data, rows->len);
@@ -262,8 +288,24 @@ static enum st write_kept_page(void *ctx, struct history *h, struct sql_file *fi
     return st == ST_NONE ? ST_ERR : st;
 }
 
+/* Compresses the rows, and what is shown unless it is empty, as take_kept_rows reads them. */
+static enum st pack_rows(const struct strbuf *rows, const struct strbuf *shown, struct strbuf *out,
+                         struct err *e) {
+    struct strbuf first = {0};
+    char length[LEB128_MAX];
+    enum st st = gz_deflate_fast(rows->data, rows->len, PAGE_ZIP_LEVEL, &first, e);
+    strbuf_add(out, length, (size_t)(leb128_put(length, first.len) - length));
+    strbuf_add(out, strbuf_cstr(&first), first.len);
+    strbuf_release(&first);
+    if (st == ST_OK && shown->len) {
+        st = gz_deflate_fast(shown->data, shown->len, PAGE_ZIP_LEVEL, out, e);
+    }
+    return st == ST_OK ? strbuf_check(out, e) : st;
+}
+
 enum st history_keep_page(struct history *h, const struct history_span *span,
-                          const struct triage *top, const struct strbuf *rows, struct err *e) {
+                          const struct triage *top, const struct strbuf *rows,
+                          const struct strbuf *shown, struct err *e) {
     struct strbuf zip = {0};
     struct page_keeping k = {span, &zip};
     struct err why = {0};
@@ -273,7 +315,7 @@ enum st history_keep_page(struct history *h, const struct history_span *span,
     if (!h->parts_read.rows.len || find_place(h, span, &base, &number, &why) != ST_OK) {
         return why.code == ERR_NOMEM ? err_nomem(e) : ST_OK;
     }
-    enum st st = gz_deflate_fast(rows->data, rows->len, PAGE_ZIP_LEVEL, &zip, e);
+    enum st st = pack_rows(rows, shown, &zip, e);
     strbuf_reset(&h->zip);
     st = st == ST_OK ? history_zip(h, top, &h->zip, e) : st;
     st = st == ST_OK ? history_save(h, write_kept_page, &k, e) : st;

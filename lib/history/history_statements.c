@@ -43,6 +43,7 @@ struct sql_statement *history_statement(struct history *h, enum history_statemen
         [HISTORY_DUMP_DROP] = "DELETE FROM dump WHERE id = ?1",
         [HISTORY_DUMP_GET] = "SELECT d.id, c.day, c.version, c.build, d.text FROM dump d"
                              " JOIN cell c ON c.id = d.cell WHERE d.bucket = ?1 ORDER BY d.id",
+        [HISTORY_DUMP_IDS] = "SELECT id FROM dump WHERE bucket = ?1 ORDER BY id",
         [HISTORY_SUMS_GET] = "SELECT c.day, c.version, c.build, d.dumps, d.stalled_ms"
                              " FROM bucket_day d JOIN cell c ON c.id = d.cell"
                              " WHERE d.bucket = ?1 ORDER BY c.day DESC",

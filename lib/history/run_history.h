@@ -124,22 +124,27 @@ enum st history_read(struct history *h, const struct history_span *span, struct 
 
 /* The file keeps a page of a span beside the largest kept sum of the span's parts, so that the page
  * can be written again without the parts. A kept page is a triage of the first buckets alone
- * (triage_keep), and the bytes of the rows of the other buckets (summary_write_rows). */
-/* Reads the kept triage and rows of a span; the caller frees *top with triage_free. o: the options
- * of the run. ST_NONE: the triage and rows are not kept, are damaged, or were made with other
- * options or by another build, dumps were added to the span since, the file is of an earlier
- * version, or this handle has not committed what it added; *top is then NULL. ST_ERR: as
- * history_read. */
+ * (triage_keep), the bytes of the rows of the other buckets (summary_write_rows), and those of what
+ * is shown of the first ones (shown_write). */
+/* Reads the kept triage, rows and what is shown (empty: it was not kept) of a span; the caller
+ * frees *top with triage_free. o: the options of the run. ST_NONE: the page is not kept, is
+ * damaged, or was made with other options or by another build, dumps were added to the span since,
+ * the file is of an earlier version, or this handle has not committed what it added; *top is then
+ * NULL. ST_ERR: as history_read. */
 enum st history_read_page(struct history *h, const struct history_span *span,
                           const struct triage_options *o, struct triage **top, struct strbuf *rows,
-                          struct err *e) BASE_MUST_USE;
-/* Keeps a triage and rows, which were made from the result of the last history_read of the same
- * span. As with a sum, nothing happens if the file cannot be written at once, if the span changed
- * since, or if no sum of some of its parts is kept. ST_ERR: out of memory, or the file cannot be
- * read. */
+                          struct strbuf *shown, struct err *e) BASE_MUST_USE;
+/* Keeps a triage, rows, and what is shown (empty = nothing), which were made from the result of the
+ * last history_read of the same span. As with a sum, nothing happens if the file cannot be written
+ * at once, if the span changed since, or if no sum of some of its parts is kept. ST_ERR: out of
+ * memory, or the file cannot be read. */
 enum st history_keep_page(struct history *h, const struct history_span *span,
                           const struct triage *top, const struct strbuf *rows,
-                          struct err *e) BASE_MUST_USE;
+                          const struct strbuf *shown, struct err *e) BASE_MUST_USE;
+/* Changes *number by the ids of the dumps that are kept of the bucket of this number: equal dumps
+ * give equal numbers. ST_ERR: as history_sums. */
+enum st history_number_dumps(struct history *h, uint64_t bucket, uint64_t *number,
+                             struct err *e) BASE_MUST_USE;
 
 /* A callback that takes a day from history_days, or a version from history_versions, each with the
  * version or the day of one cell that has it; ST_ERR ends the list. */

@@ -137,7 +137,7 @@ static void page_release(struct page_writer *p) {
     free(p->stacks.place);
     VEC_RELEASE(&p->frames.order);
     VEC_RELEASE(&p->stacks.order);
-    summary_stack_release(&p->stack);
+    summary_stack_release(&p->own_stack);
 }
 
 enum st page_write(const struct summary *s, const struct page_options *o, struct sink *out,

@@ -44,7 +44,8 @@ struct page_options {
                                version, %% a percent sign; NULL = no links */
     const char *inputs;     /* inputs as words for a shell, for the commands to paste; "" = unknown:
                                the commands have "DUMPS" in their place; not NULL */
-    struct keyer *keyer;    /* explains by which rules a bucket was made; NULL = no explanations */
+    struct keyer *keyer;    /* explains by which rules a bucket was made, unless the
+                               summary has explained it; NULL = no explanations */
     struct page_drawing drawing;
     /* Returns the facts about a bucket that a history has; NULL = there is no history. */
     bucket_note_of note;

@@ -356,7 +356,7 @@ static enum st put_flame(struct page_writer *p, const struct summary_bucket *b,
 
 static void put_main_stack(struct page_writer *p, const struct stored_weight *ranked,
                            const char *version) {
-    if (p->stack.frames.len) {
+    if (p->stack->frames.len) {
         page_put_stack(p, version);
     } else if (ranked) {
         page_put_stored(p, ranked[0].stack, MAIN_FRAMES_MOST, version);
@@ -465,11 +465,24 @@ static void put_next(struct page_writer *p, const struct summary_bucket *b) {
     }
     put_command(p, "stallclassify --explain ", b->id, " ");
     put_command(p, "stallclassify --annotate --where level1=", b->id, " ");
-    if (p->stack.explanation.len) {
+    if (p->stack->explanation.len) {
         page_markup(p, "<details class=rules><summary>The rules that made it</summary><pre>");
-        put_explanation(p, strbuf_cstr(&p->stack.explanation));
+        put_explanation(p, strbuf_cstr(&p->stack->explanation));
         page_markup(p, "</pre></details>");
     }
+}
+
+/* Sets p->stack to the explained stack of a bucket. */
+static enum st take_detail_stack(struct page_writer *p, size_t rank, struct err *e) {
+    if (rank < p->s->explained.len) {
+        p->stack = &p->s->explained.data[rank];
+        return ST_OK;
+    }
+    p->stack = &p->own_stack;
+    summary_stack_clear(&p->own_stack);
+    return p->o->keyer
+               ? summary_explain(p->s, &p->s->buckets.data[rank], p->o->keyer, &p->own_stack, e)
+               : ST_OK;
 }
 
 enum st page_put_detail(struct page_writer *p, size_t rank, struct err *e) {
@@ -477,8 +490,7 @@ enum st page_put_detail(struct page_writer *p, size_t rank, struct err *e) {
     const struct stored_dump *worst = b->stored ? b->stored->worst : NULL;
     const struct summary_values *versions = &b->by[SUMMARY_VERSION];
     const char *version = versions->count ? versions->values[versions->count - 1].text : "";
-    summary_stack_clear(&p->stack);
-    if (p->o->keyer && summary_explain(p->s, b, p->o->keyer, &p->stack, e) != ST_OK) {
+    if (take_detail_stack(p, rank, e) != ST_OK) {
         return ST_ERR;
     }
     if (worst && worst->version != STORED_NONE) {

@@ -38,11 +38,12 @@ struct page_writer {
     } known[PAGE_KNOWN_TEXTS];
     struct page_places frames, stacks;
     struct strbuf dumps; /* stored dumps of the detailed buckets, as numbers for the script */
-    struct summary_stack stack;  /* heaviest stack of the current bucket */
-    size_t details;              /* number of buckets shown in detail */
-    size_t rows;                 /* number of buckets in the table */
-    struct summary_values trend; /* newest versions, with the time or dumps of each */
-    unsigned *marks;             /* marks of each bucket */
+    const struct summary_stack *stack; /* heaviest stack of the current bucket */
+    struct summary_stack own_stack;    /* its memory, if the summary has not explained the stack */
+    size_t details;                    /* number of buckets shown in detail */
+    size_t rows;                       /* number of buckets in the table */
+    struct summary_values trend;       /* newest versions, with the time or dumps of each */
+    unsigned *marks;                   /* marks of each bucket */
     /* Notes on the buckets in detail; each is read once, because reading a history is slow. Their
      * texts are kept in note_texts. */
     struct bucket_note *notes;

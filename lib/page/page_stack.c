@@ -119,11 +119,11 @@ static void put_stack_line(struct page_writer *p, const struct summary_frame *f,
 }
 
 void page_put_stack(struct page_writer *p, const char *version) {
-    size_t count = p->stack.frames.len;
+    size_t count = p->stack->frames.len;
     const char *above = "";
     page_markup(p, "<ol class=stack>");
     for (size_t i = 0; i < count && i < STACK_FRAMES_MOST; i++) {
-        const struct summary_frame *f = &p->stack.frames.data[i];
+        const struct summary_frame *f = &p->stack->frames.data[i];
         put_stack_line(p, f, above, version);
         above = f->image ? f->image : "";
     }

@@ -19,7 +19,7 @@ static void add_to(uint64_t *sum, uint64_t v) {
 
 /* ---- dumps ---- */
 
-static size_t size_of(const struct stored_dump *d) {
+size_t stored_dump_size(const struct stored_dump *d) {
     return sizeof *d + d->threads.cap * sizeof *d->threads.data +
            d->samples.cap * sizeof *d->samples.data;
 }
@@ -27,7 +27,7 @@ static size_t size_of(const struct stored_dump *d) {
 static void drop(struct stored_dumps *s, struct stored_dump *d) {
     if (d && --d->owners == 0) {
         if (s) {
-            s->used -= size_of(d);
+            s->used -= stored_dump_size(d);
         }
         SMALL_VEC_RELEASE(&d->threads);
         SMALL_VEC_RELEASE(&d->samples);
@@ -35,10 +35,11 @@ static void drop(struct stored_dumps *s, struct stored_dump *d) {
     }
 }
 
-/* Stores d in a place, and drops the dump that is there. */
-static void place(struct stored_dumps *s, struct stored_dump **at, struct stored_dump *d) {
+void stored_dump_put(struct stored_dumps *s, struct stored_dump **at, struct stored_dump *d) {
     if (d != *at) {
-        d->owners++;
+        if (d) {
+            d->owners++;
+        }
         drop(s, *at);
         *at = d;
     }
@@ -133,14 +134,14 @@ static bool put_version(struct stored_dumps *s, struct stored_bucket *b, struct 
     bool same;
     size_t at = version_place(s, b, stored_text(s, d->version), &same);
     if (same) {
-        place(s, &b->of_version.data[at], d);
+        stored_dump_put(s, &b->of_version.data[at], d);
         return true;
     }
     if (!SMALL_VEC_INSERT(&b->of_version, at)) {
         return false;
     }
     b->of_version.data[at] = NULL;
-    place(s, &b->of_version.data[at], d);
+    stored_dump_put(s, &b->of_version.data[at], d);
     if (b->of_version.len > STORED_VERSIONS) {
         drop(s, b->of_version.data[0]);
         memmove(b->of_version.data, b->of_version.data + 1,
@@ -154,10 +155,10 @@ static bool put_version(struct stored_dumps *s, struct stored_bucket *b, struct 
 static bool keep(struct stored_dumps *s, struct stored_bucket *b, struct stored_dump *d) {
     const struct offer o = offer_of(s, d);
     if (is_worse(s, &o, b->worst)) {
-        place(s, &b->worst, d);
+        stored_dump_put(s, &b->worst, d);
     }
     if (is_newer(s, &o, b->newest)) {
-        place(s, &b->newest, d);
+        stored_dump_put(s, &b->newest, d);
     }
     return !wants_version(s, b, &o) || put_version(s, b, d);
 }
@@ -250,7 +251,7 @@ static struct stored_dump *copy_dump(struct stored_dumps *s, const struct dump *
               stored_put_text(s, dump_context(d, "screen"), &out->screen) &&
               stored_put_text(s, key->reason, &out->reason) && copy_threads(s, out, d) &&
               copy_samples(s, out, d);
-    s->used += size_of(out);
+    s->used += stored_dump_size(out);
     if (!ok) {
         drop(s, out);
         out = NULL;

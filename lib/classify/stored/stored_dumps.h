@@ -152,6 +152,12 @@ const char *stored_text(const struct stored_dumps *s, uint32_t text);
 const uint32_t *stored_stack(const struct stored_dumps *s, uint32_t stack, size_t *count);
 const struct stored_frame *stored_frame_at(const struct stored_dumps *s, uint32_t frame);
 
+/* Returns the bytes that a stored dump takes, without its texts, frames and stacks. */
+size_t stored_dump_size(const struct stored_dump *d);
+/* Stores d (NULL = none) in a place, which becomes an owner of it. The dump that was there loses an
+ * owner, and is freed without any. */
+void stored_dump_put(struct stored_dumps *s, struct stored_dump **at, struct stored_dump *d);
+
 /* stored_frames.c. Set *out to the index of a text (NULL or "": STORED_NONE), of which STORED_TEXT
  * bytes are kept, and of a stack (without frames: STORED_NONE). False: out of memory. */
 bool stored_put_text(struct stored_dumps *s, const char *text, uint32_t *out);

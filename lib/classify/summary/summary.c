@@ -330,6 +330,7 @@ void summary_release(struct summary *s) {
     VEC_RELEASE(&s->told);
     VEC_RELEASE(&s->buckets);
     VEC_RELEASE(&s->gone);
+    summary_explained_release(s);
     arena_release(&s->arena);
     *s = (struct summary){0};
 }

@@ -96,6 +96,21 @@ struct summary_sentence {
     const char *title, *text;
 };
 
+struct summary_frame {
+    const char *function, *image, *file; /* file NULL = unknown */
+    uint32_t line;
+    bool in_app, inlined;
+    bool key;  /* the frame is part of the bucket's key */
+    bool told; /* the frame shows the cause */
+};
+/* The stack of a bucket that is shown: that of its first level-2 bucket, in the order of output,
+ * that has kept one. Zero-initialised = empty. */
+struct summary_stack {
+    VEC(struct summary_frame) frames; /* innermost first, at most STORED_FRAMES */
+    struct strbuf explanation;        /* the text that --explain prints for the stack */
+    struct arena arena;               /* memory of the texts */
+};
+
 /* The summary of a triage. It owns its texts or borrows them from the triage. Zero-initialised =
  * empty. */
 struct summary {
@@ -122,6 +137,7 @@ struct summary {
      * stored, else dumps. */
     struct summary_values shares;
     const struct stored_dumps *stored;
+    VEC(struct summary_stack) explained; /* stacks of the first buckets that were explained */
     struct arena arena;
 };
 
@@ -134,25 +150,17 @@ void summary_release(struct summary *s);
 
 /* ---- the one stack that a bucket keeps ---- */
 
-struct summary_frame {
-    const char *function, *image, *file; /* file NULL = unknown */
-    uint32_t line;
-    bool in_app, inlined;
-    bool key;  /* the frame is part of the bucket's key */
-    bool told; /* the frame shows the cause */
-};
-/* The stack of a bucket that is shown: that of its first level-2 bucket, in the order of output,
- * that has kept one. Zero-initialised = empty. */
-struct summary_stack {
-    VEC(struct summary_frame) frames; /* innermost first, at most STORED_FRAMES */
-    struct strbuf explanation;        /* the text that --explain prints for the stack */
-    struct arena arena;               /* memory of the texts */
-};
 /* Sets *out to the stack of a bucket of s->buckets that summary_make made, explained by the rules
  * of k. *out becomes empty if the bucket has no stack, or a malformed one, because partials may
  * hold any text. ST_ERR: out of memory. */
 enum st summary_explain(const struct summary *s, const struct summary_bucket *b, struct keyer *k,
                         struct summary_stack *out, struct err *e) BASE_MUST_USE;
+/* Explains the stacks of the first `count` buckets, or of all if there are fewer, and sets
+ * s->explained, which is empty, to them. ST_ERR: out of memory. */
+enum st summary_explain_first(struct summary *s, size_t count, struct keyer *k,
+                              struct err *e) BASE_MUST_USE;
+/* Empties s->explained. */
+void summary_explained_release(struct summary *s);
 void summary_stack_clear(struct summary_stack *s);
 void summary_stack_release(struct summary_stack *s);
 

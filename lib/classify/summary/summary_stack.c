@@ -130,3 +130,20 @@ enum st summary_explain(const struct summary *s, const struct summary_bucket *b,
     }
     return st == ST_OK ? ST_OK : err_nomem(e);
 }
+
+enum st summary_explain_first(struct summary *s, size_t count, struct keyer *k, struct err *e) {
+    count = count < s->buckets.len ? count : s->buckets.len;
+    enum st st = VEC_RESERVE(&s->explained, count) ? ST_OK : err_nomem(e);
+    for (size_t i = 0; st == ST_OK && i < count; i++) {
+        s->explained.data[s->explained.len++] = (struct summary_stack){0};
+        st = summary_explain(s, &s->buckets.data[i], k, &s->explained.data[i], e);
+    }
+    return st;
+}
+
+void summary_explained_release(struct summary *s) {
+    for (size_t i = 0; i < s->explained.len; i++) {
+        summary_stack_release(&s->explained.data[i]);
+    }
+    VEC_RELEASE(&s->explained);
+}

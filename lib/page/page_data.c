@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "classify/stored/stored_dumps.h"
 #include "page/page_private.h"
 
@@ -130,6 +131,22 @@ static void put_row_values(struct page_writer *p, const struct summary_values *v
     end_list(&p->text);
 }
 
+/* Writes values as put_row_values does; those of an address that was written before are copied. */
+static void put_shared_values(struct page_writer *p, const struct summary_values *v) {
+    struct page_list *known = &p->lists[hash_u64((uintptr_t)v->values) % PAGE_KNOWN_LISTS];
+    if (v->count > 1 && known->values == v->values && known->count == v->count) {
+        strbuf_add(&p->text, known->text, known->len);
+        return;
+    }
+    const size_t written = p->text.len;
+    put_row_values(p, v);
+    const size_t len = p->text.len - written;
+    if (v->count > 1 && len <= sizeof known->text && !p->text.failed) {
+        *known = (struct page_list){.values = v->values, .count = v->count, .len = len};
+        memcpy(known->text, p->text.data + written, len);
+    }
+}
+
 static void put_row_numbers(struct page_writer *p, const struct summary_bucket *b) {
     const uint64_t numbers[] = {b->ms,     b->users, b->stalls,          b->p50.ms,
                                 b->p95.ms, b->dumps, page_marks_of(p, b)};
@@ -148,7 +165,11 @@ static void put_row_numbers(struct page_writer *p, const struct summary_bucket *
         count--; /* the script takes a facet that is missing at the end of a row for no values */
     }
     for (size_t i = 0; i < count; i++) {
-        put_row_values(p, &b->by[facets[i]]);
+        if (facets[i] == SUMMARY_OS || facets[i] == SUMMARY_DEVICE) {
+            put_shared_values(p, &b->by[facets[i]]);
+        } else {
+            put_row_values(p, &b->by[facets[i]]);
+        }
     }
     if (owner) {
         put_row_values(p, &owners);

@@ -13,7 +13,9 @@ enum {
      * of templates are long. */
     PAGE_CELLS = 400,
     PAGE_KNOWN_TEXTS = 512,
-    PAGE_VERSIONS = 8 /* maximum number of versions in a trend: the newest ones */
+    PAGE_KNOWN_LISTS = 512,
+    PAGE_LIST_TEXT = 40, /* maximum number of characters of a list in the cache */
+    PAGE_VERSIONS = 8    /* maximum number of versions in a trend: the newest ones */
 };
 #define PAGE_NONE UINT32_MAX
 
@@ -36,6 +38,13 @@ struct page_writer {
         const char *text;
         uint32_t number;
     } known[PAGE_KNOWN_TEXTS];
+    /* A cache of lists of systems and of devices as the script gets them, indexed by a hash of the
+     * address of their values, which rows that a history kept share. */
+    struct page_list {
+        const struct summary_value *values;
+        size_t count, len;
+        char text[PAGE_LIST_TEXT];
+    } lists[PAGE_KNOWN_LISTS];
     struct page_places frames, stacks;
     struct strbuf dumps; /* stored dumps of the detailed buckets, as numbers for the script */
     const struct summary_stack *stack; /* heaviest stack of the current bucket */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/leb128.h"
 #include "base/map.h"
 #include "base/parse.h"
@@ -119,13 +120,24 @@ enum st summary_write_rows(const struct summary *s, size_t first, const struct s
 
 /* ---- reading ---- */
 
+/* LISTS_KNOWN: size of the cache of lists; LIST_MOST: maximum number of texts of a list in it. */
+enum { LISTS_KNOWN = 512, LIST_MOST = 16 };
+
 struct rows_reader {
     struct reader numbers;
     const char *texts; /* ends with a NUL */
     size_t text_len;
     size_t text_left; /* number of bytes of texts that may still be referred to */
     struct arena *arena;
-    bool failed; /* out of memory */
+    struct arena *lists; /* memory of the lists below */
+    bool failed;         /* out of memory */
+    /* Lists of systems and of devices, by a hash of their texts' offsets: many rows have the same
+     * ones, and share one array. */
+    struct known_list {
+        const struct summary_value *values; /* NULL = free */
+        size_t count;
+        size_t bytes; /* of its texts, with their NULs */
+    } known[LISTS_KNOWN];
 };
 
 static const char *take_text(struct rows_reader *r) {
@@ -150,15 +162,61 @@ static size_t take_count(struct rows_reader *r, size_t bytes) {
     return (size_t)count;
 }
 
-static struct summary_values take_values(struct rows_reader *r, bool dumps) {
-    size_t count = take_count(r, dumps ? 2 : 1);
-    struct summary_value *values = count ? arena_array(r->arena, count, sizeof *values) : NULL;
+/* Reads `count` values of a facet into the arena; with `dumps`, each with its number of dumps. */
+static struct summary_values take_list(struct rows_reader *r, struct arena *arena, size_t count,
+                                       bool dumps) {
+    struct summary_value *values = count ? arena_array(arena, count, sizeof *values) : NULL;
     r->failed = r->failed || (count && !values);
     for (size_t i = 0; values && i < count; i++) {
         values[i] = (struct summary_value){.text = take_text(r)};
         values[i].dumps = dumps ? reader_uleb128(&r->numbers) : 0;
     }
     return (struct summary_values){values, values ? count : 0};
+}
+
+/* Is the list in this place of the cache the one that has the texts of these offsets? */
+static bool is_known_list(const struct rows_reader *r, const struct known_list *known,
+                          const uint64_t *offsets, size_t count) {
+    if (!known->values || known->count != count) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if ((size_t)(known->values[i].text - r->texts) != offsets[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Reads a list of `count` texts, at most LIST_MOST, as take_values does. A list that was read
+ * before is not made again. */
+static struct summary_values take_short_list(struct rows_reader *r, size_t count) {
+    struct reader before = r->numbers;
+    uint64_t offsets[LIST_MOST], hash = count;
+    for (size_t i = 0; i < count; i++) {
+        offsets[i] = reader_uleb128(&r->numbers);
+        hash = hash_u64(hash ^ offsets[i]);
+    }
+    struct known_list *known = &r->known[hash % LISTS_KNOWN];
+    if (!r->numbers.failed && is_known_list(r, known, offsets, count) &&
+        known->bytes < r->text_left) {
+        r->text_left -= known->bytes;
+        return (struct summary_values){known->values, count};
+    }
+    const size_t left = r->text_left;
+    r->numbers = before;
+    struct summary_values v = take_list(r, r->lists, count, false);
+    if (v.count && !r->numbers.failed) {
+        *known = (struct known_list){v.values, count, left - r->text_left};
+    }
+    return v;
+}
+
+static struct summary_values take_values(struct rows_reader *r, enum summary_facet f) {
+    const bool dumps = f == SUMMARY_VERSION, common = f == SUMMARY_OS || f == SUMMARY_DEVICE;
+    size_t count = take_count(r, dumps ? 2 : 1);
+    return common && count <= LIST_MOST ? take_short_list(r, count)
+                                        : take_list(r, r->arena, count, dumps);
 }
 
 static struct tally_duration take_duration(struct rows_reader *r) {
@@ -191,7 +249,7 @@ static void take_row(struct rows_reader *r, struct summary_bucket *b) {
     b->p95 = take_duration(r);
     b->title = take_text(r);
     for (size_t f = 0; f < ROW_FACETS; f++) {
-        b->by[row_facets[f]] = take_values(r, row_facets[f] == SUMMARY_VERSION);
+        b->by[row_facets[f]] = take_values(r, row_facets[f]);
     }
 }
 
@@ -237,9 +295,12 @@ static void take_rows(struct rows_reader *r, struct summary *s) {
 }
 
 /* Prepares the reader. False: the bytes are damaged. */
-static bool open_rows(struct rows_reader *r, struct arena *arena, const void *bytes, size_t len) {
-    *r = (struct rows_reader){
-        .numbers = reader_init("rows", bytes, len), .text_left = SUMMARY_TEXTS_MAX, .arena = arena};
+static bool open_rows(struct rows_reader *r, struct arena *arena, struct arena *lists,
+                      const void *bytes, size_t len) {
+    *r = (struct rows_reader){.numbers = reader_init("rows", bytes, len),
+                              .text_left = SUMMARY_TEXTS_MAX,
+                              .arena = arena,
+                              .lists = lists};
     bool known = reader_u8(&r->numbers) == ROWS_VERSION && len <= SUMMARY_ROWS_MAX;
     r->text_len = take_count(r, 1);
     r->texts = (const char *)reader_bytes(&r->numbers, r->text_len);
@@ -254,10 +315,10 @@ static enum st pass_over(void *ctx, const struct gone_bucket *b, struct err *e) 
 }
 
 size_t summary_rows_first(const void *bytes, size_t len) {
-    struct arena arena = {0};
+    struct arena arena = {0}, lists = {0};
     struct rows_reader r;
     struct summary_bucket row;
-    if (!open_rows(&r, &arena, bytes, len)) {
+    if (!open_rows(&r, &arena, &lists, bytes, len)) {
         return SIZE_MAX;
     }
     uint64_t first = reader_uleb128(&r.numbers);
@@ -269,6 +330,7 @@ size_t summary_rows_first(const void *bytes, size_t len) {
         arena_clear(&arena);
     }
     arena_release(&arena);
+    arena_release(&lists);
     bool sound = st == ST_OK && !r.failed && !r.numbers.failed && !reader_left(&r.numbers);
     return sound && first < SIZE_MAX ? (size_t)first : SIZE_MAX;
 }
@@ -283,7 +345,7 @@ bool summary_rows_fit(const struct triage *t, const void *bytes, size_t len) {
 enum st summary_read_rows(struct summary *s, const void *bytes, size_t len, gone_visit visit,
                           void *ctx, struct err *e) {
     struct rows_reader r;
-    if (!open_rows(&r, &s->arena, bytes, len)) {
+    if (!open_rows(&r, &s->arena, &s->arena, bytes, len)) {
         return err_set(e, ERR_FORMAT, "the rows of a page are damaged");
     }
     bool fits = reader_uleb128(&r.numbers) == s->buckets.len;

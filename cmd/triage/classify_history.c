@@ -532,6 +532,7 @@ uint64_t classify_tell_back(struct classify_history *h, const struct cli_tool *t
 
 void classify_close_history(struct classify_history *h) {
     strbuf_release(&h->note.text);
+    summary_rows_release(&h->read_rows);
     strbuf_release(&h->rows);
     strbuf_release(&h->shown);
     gone_list_release(&h->gone);

@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "classify/gate/gone.h"
 #include "classify/summary/summary.h"
+#include "classify/summary/summary_rows.h"
 #include "classify_gate.h"
 #include "cli.h"
 #include "history/run_history.h"
@@ -44,11 +45,12 @@ struct classify_history {
     struct err unread;        /* a failure to read notes or marks, for classify_notes_were_read */
     struct gone_list gone;    /* gone or returned buckets by the counts of the printed days */
     struct strbuf rows;       /* rows of the kept page that is printed; empty = there is none */
-    struct strbuf shown;      /* what is shown of the first buckets of a kept page, see shown_write;
-                                 empty = it was not kept, or does not fit */
-    uint64_t shown_number;    /* number of the dumps that are shown */
-    struct map fixed;         /* ids of the buckets with a fixed-in mark */
-    struct map marked;        /* ids of the buckets with any mark */
+    struct summary_rows read_rows; /* `rows`, read until the page has taken them */
+    struct strbuf shown;   /* what is shown of the first buckets of a kept page, see shown_write;
+                              empty = it was not kept, or does not fit */
+    uint64_t shown_number; /* number of the dumps that are shown */
+    struct map fixed;      /* ids of the buckets with a fixed-in mark */
+    struct map marked;     /* ids of the buckets with any mark */
     bool fixed_listed, marked_listed;
     bool back_told;  /* classify_tell_back has run */
     struct map told; /* ids of the buckets that classify_tell_back printed as come back; value 1 =

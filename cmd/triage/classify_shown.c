@@ -162,13 +162,17 @@ bool classify_show_history(struct classify_history *h, struct triage *t, size_t 
 bool classify_read_page(struct classify_history *h, const struct triage_options *o,
                         struct triage **t) {
     struct err e = {0};
+    summary_rows_release(&h->read_rows);
     triage_free(*t);
     *t = NULL;
     /* The page is used only if its buckets are those that were kept, with none joined to
      * another. */
     bool found = history_read_page(h->h, &h->span, o, t, &h->rows, &h->shown, &e) == ST_OK &&
-                 triage_finish(*t, &e) == ST_OK && summary_rows_fit(*t, h->rows.data, h->rows.len);
+                 triage_finish(*t, &e) == ST_OK &&
+                 summary_rows_read(&h->read_rows, h->rows.data, h->rows.len, &e) == ST_OK &&
+                 summary_rows_fit(*t, &h->read_rows);
     if (!found) {
+        summary_rows_release(&h->read_rows);
         strbuf_reset(&h->rows);
         strbuf_reset(&h->shown);
         triage_free(*t);
@@ -185,7 +189,11 @@ enum st classify_add_rows(void *ctx, struct summary *s, struct err *e) {
         damage.code == ERR_NOMEM) {
         return err_nomem(e);
     }
-    return summary_read_rows(s, h->rows.data, h->rows.len, classify_note_gone, h, e);
+    enum st st = summary_take_rows(s, &h->read_rows, e);
+    for (size_t i = 0; st == ST_OK && i < h->read_rows.gone.len; i++) {
+        st = classify_note_gone(h, &h->read_rows.gone.data[i], e);
+    }
+    return st;
 }
 
 static bool is_first(void *ctx, const char *id, size_t rank) {

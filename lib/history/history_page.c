@@ -177,13 +177,15 @@ enum st history_read_page(struct history *h, const struct history_span *span,
 static enum st check_page(struct history *h, struct sql_statement *s, struct err *e) {
     struct triage *top = NULL;
     struct strbuf rows = {0}, shown = {0};
+    struct summary_rows read = {0};
     enum st st = take_page(h, s, 1, &top, &rows, &shown, e);
     if (st == ST_OK) {
         triage_set_output(top, &(struct triage_options){.stays = stays_kept});
         st = triage_finish(top, e);
     }
-    if (st == ST_OK && !summary_rows_fit(top, rows.data, rows.len)) {
-        st = err_set(e, ERR_FORMAT, "its rows are damaged, or not those behind its buckets");
+    st = st == ST_OK ? summary_rows_read(&read, rows.data, rows.len, e) : st;
+    if (st == ST_OK && !summary_rows_fit(top, &read)) {
+        st = err_set(e, ERR_FORMAT, "its rows are not those behind its buckets");
     }
     /* A page has the dumps of the sum beside which it is stored, and those of other parts. */
     if (st == ST_OK && shown_read_count(top) < (uint64_t)sql_number(s, 3)) {
@@ -191,6 +193,7 @@ static enum st check_page(struct history *h, struct sql_statement *s, struct err
                      shown_read_count(top), sql_number(s, 3));
     }
     st = st == ST_OK && shown.len ? shown_check(top, shown.data, shown.len, e) : st;
+    summary_rows_release(&read);
     strbuf_release(&rows);
     strbuf_release(&shown);
     triage_free(top);
@@ -317,7 +320,7 @@ enum st history_keep_page(struct history *h, const struct history_span *span,
     }
     enum st st = pack_rows(rows, shown, &zip, e);
     strbuf_reset(&h->zip);
-    st = st == ST_OK ? history_zip(h, top, &h->zip, e) : st;
+    st = st == ST_OK ? history_zip_alone(h, top, &h->zip, e) : st;
     st = st == ST_OK ? history_save(h, write_kept_page, &k, e) : st;
     strbuf_release(&zip);
     return st;

@@ -26,6 +26,13 @@ enum st history_zip(struct history *h, const struct triage *t, struct strbuf *zi
     return print_partial(h, t, e) == ST_OK ? pack_partial(h, zip, e) : ST_ERR;
 }
 
+enum st history_zip_alone(struct history *h, const struct triage *t, struct strbuf *zip,
+                          struct err *e) {
+    return print_partial(h, t, e) == ST_OK && history_packer(h, e) == ST_OK
+               ? packer_pack(h->packer, 0, NULL, 0, h->text.data, h->text.len, zip, e)
+               : ST_ERR;
+}
+
 enum st history_zip_shared(struct history *h, const struct triage *t, struct strbuf *zip,
                            struct err *e) {
     enum st st = print_partial(h, t, e);

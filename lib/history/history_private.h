@@ -153,6 +153,9 @@ enum st history_set_fact(struct history *h, const char *name, const char *value,
  * uses h->text. ST_ERR: out of memory, or the file cannot be read. */
 enum st history_zip(struct history *h, const struct triage *t, struct strbuf *zip,
                     struct err *e) BASE_MUST_USE;
+/* As history_zip, but packed against no shared text, which then need not be read. */
+enum st history_zip_alone(struct history *h, const struct triage *t, struct strbuf *zip,
+                          struct err *e) BASE_MUST_USE;
 /* Sets `zip` to a triage as a part of the table, and first adds a shared text to the table if the
  * triage has much more to share than the newest one; for a connection that holds the write lock.
  * The function uses h->text and h->zip. ST_ERR: as history_add. */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "classify/gate/gone.h"
+#include "classify/summary/shown_bytes.h"
 #include "classify/summary/summary_rows.h"
 #include "history/fixture_history_test.h"
 #include "page/page.h"
@@ -118,11 +119,13 @@ static bool is_first(void *ctx, const char *id, size_t rank) {
 }
 
 /* Appends a page of a triage, with all of its buckets as rows. If *rows is not empty, it has the
- * kept rows, which are used; it becomes the rows that can be kept. */
+ * kept rows, which are used; it becomes the rows that can be kept, and
+ * *shown what can be kept of the first buckets. */
 static void write_page(struct fixture_history *f, struct triage *t, struct strbuf *rows,
-                       struct strbuf *text) {
+                       struct strbuf *shown, struct strbuf *text) {
     struct summary s = {0};
     struct gone_list list = {0};
+    struct summary_rows read = {0};
     struct strbuf kept = *rows;
     struct sink out = sink_to_strbuf(text);
     const struct page_options o = {.detail = FIRST, .inputs = "", .keyer = f->keyer};
@@ -130,8 +133,12 @@ static void write_page(struct fixture_history *f, struct triage *t, struct strbu
     assert_int_equal(triage_finish(t, NULL), ST_OK);
     assert_int_equal(summary_make(&s, t, NULL, FIRST, NULL), ST_OK);
     if (kept.len) {
-        assert_true(summary_rows_fit(t, kept.data, kept.len));
-        assert_int_equal(summary_read_rows(&s, kept.data, kept.len, note_gone, &list, NULL), ST_OK);
+        assert_int_equal(summary_rows_read(&read, kept.data, kept.len, NULL), ST_OK);
+        assert_true(summary_rows_fit(t, &read));
+        assert_int_equal(summary_take_rows(&s, &read, NULL), ST_OK);
+        for (size_t i = 0; i < read.gone.len; i++) {
+            assert_int_equal(note_gone(&list, &read.gone.data[i], NULL), ST_OK);
+        }
     } else {
         assert_int_equal(gone_each(t, note_gone, &list, NULL), ST_OK);
     }
@@ -140,8 +147,11 @@ static void write_page(struct fixture_history *f, struct triage *t, struct strbu
     assert_int_equal(sink_close(&out, NULL), ST_OK);
     assert_int_equal(summary_write_rows(&s, 0, &gone, text, NULL), ST_OK);
     assert_int_equal(summary_write_rows(&s, FIRST, &gone, rows, NULL), ST_OK);
+    strbuf_reset(shown);
+    assert_int_equal(shown_write(&s, 1, shown, NULL), ST_OK);
     VEC_RELEASE(&list.buckets);
     summary_release(&s);
+    summary_rows_release(&read);
     strbuf_release(&kept);
 }
 
@@ -150,21 +160,23 @@ static void write_page(struct fixture_history *f, struct triage *t, struct strbu
 static struct strbuf page_of(struct fixture_history *f, const struct history_span *span,
                              struct mixer *m) {
     struct triage *t = NULL;
-    struct strbuf rows = {0}, text = {0};
-    bool kept = m && history_read_page(f->h, span, &f->options, &t, &rows, NULL) == ST_OK;
+    struct strbuf rows = {0}, shown = {0}, text = {0};
+    bool kept = m && history_read_page(f->h, span, &f->options, &t, &rows, &shown, NULL) == ST_OK;
     if (kept) {
         m->pages++;
+        assert_true(shown.len > 0);
     } else {
         strbuf_reset(&rows);
         assert_int_equal(history_read(f->h, span, f->keyer, &f->options, &t, NULL), ST_OK);
     }
-    write_page(f, t, &rows, &text);
+    write_page(f, t, &rows, &shown, &text);
     if (m && !kept) {
         assert_int_equal(triage_keep(t, is_first, NULL, NULL), ST_OK);
-        assert_int_equal(history_keep_page(f->h, span, t, &rows, NULL), ST_OK);
+        assert_int_equal(history_keep_page(f->h, span, t, &rows, &shown, NULL), ST_OK);
     }
     triage_free(t);
     strbuf_release(&rows);
+    strbuf_release(&shown);
     return text;
 }
 
@@ -327,7 +339,7 @@ static void a_page_is_kept_of_sums_and_parts_that_are_in_none(void **state) {
     struct mixer m = {.f = *state};
     struct fixture_history *f = m.f;
     struct triage *t = NULL;
-    struct strbuf rows = {0};
+    struct strbuf rows = {0}, shown = {0};
     f->buckets = 6000;
     assert_kept_page_after(&m, 0, 9000);
     assert_int_equal(log_size(f), 0);
@@ -347,7 +359,8 @@ static void a_page_is_kept_of_sums_and_parts_that_are_in_none(void **state) {
     change(f, "UPDATE part SET partial = CAST(substr(partial, 1, length(partial) - 1) || char(0)"
               " AS BLOB) WHERE id = (SELECT max(id) FROM part)");
     reopen(f, HISTORY_READ);
-    assert_int_equal(history_read_page(f->h, &everything, &f->options, &t, &rows, NULL), ST_NONE);
+    assert_int_equal(history_read_page(f->h, &everything, &f->options, &t, &rows, &shown, NULL),
+                     ST_NONE);
     strbuf_release(&rows);
 }
 

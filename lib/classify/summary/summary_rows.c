@@ -129,8 +129,7 @@ struct rows_reader {
     size_t text_len;
     size_t text_left; /* number of bytes of texts that may still be referred to */
     struct arena *arena;
-    struct arena *lists; /* memory of the lists below */
-    bool failed;         /* out of memory */
+    bool failed; /* out of memory */
     /* Lists of systems and of devices, by a hash of their texts' offsets: many rows have the same
      * ones, and share one array. */
     struct known_list {
@@ -163,9 +162,8 @@ static size_t take_count(struct rows_reader *r, size_t bytes) {
 }
 
 /* Reads `count` values of a facet into the arena; with `dumps`, each with its number of dumps. */
-static struct summary_values take_list(struct rows_reader *r, struct arena *arena, size_t count,
-                                       bool dumps) {
-    struct summary_value *values = count ? arena_array(arena, count, sizeof *values) : NULL;
+static struct summary_values take_list(struct rows_reader *r, size_t count, bool dumps) {
+    struct summary_value *values = count ? arena_array(r->arena, count, sizeof *values) : NULL;
     r->failed = r->failed || (count && !values);
     for (size_t i = 0; values && i < count; i++) {
         values[i] = (struct summary_value){.text = take_text(r)};
@@ -205,7 +203,7 @@ static struct summary_values take_short_list(struct rows_reader *r, size_t count
     }
     const size_t left = r->text_left;
     r->numbers = before;
-    struct summary_values v = take_list(r, r->lists, count, false);
+    struct summary_values v = take_list(r, count, false);
     if (v.count && !r->numbers.failed) {
         *known = (struct known_list){v.values, count, left - r->text_left};
     }
@@ -215,8 +213,7 @@ static struct summary_values take_short_list(struct rows_reader *r, size_t count
 static struct summary_values take_values(struct rows_reader *r, enum summary_facet f) {
     const bool dumps = f == SUMMARY_VERSION, common = f == SUMMARY_OS || f == SUMMARY_DEVICE;
     size_t count = take_count(r, dumps ? 2 : 1);
-    return common && count <= LIST_MOST ? take_short_list(r, count)
-                                        : take_list(r, r->arena, count, dumps);
+    return common && count <= LIST_MOST ? take_short_list(r, count) : take_list(r, count, dumps);
 }
 
 static struct tally_duration take_duration(struct rows_reader *r) {
@@ -253,111 +250,86 @@ static void take_row(struct rows_reader *r, struct summary_bucket *b) {
     }
 }
 
-static enum st take_gone(struct rows_reader *r, gone_visit visit, void *ctx, struct err *e) {
-    enum st st = ST_OK;
-    for (size_t count = take_count(r, 3); st == ST_OK && count && !r->numbers.failed; count--) {
+static void take_gone(struct rows_reader *r, struct summary_rows *out) {
+    for (size_t count = take_count(r, 3); count && !r->failed && !r->numbers.failed; count--) {
         struct gone_bucket g = {.id = reader_uleb128(&r->numbers)};
         g.gone_in = take_text(r);
         g.returned_in = take_text(r);
         g.returned_in = *g.returned_in ? g.returned_in : NULL;
-        st = r->numbers.failed ? ST_OK : visit(ctx, &g, e);
+        r->failed = !VEC_PUSH(&out->gone, g) || r->failed;
     }
-    return st;
 }
 
-/* Makes room for `count` further buckets, in huge pages if there are many buckets. False: out of
- * memory. */
-static bool reserve_buckets(struct summary *s, size_t count) {
-    struct summary_bucket *moved = NULL;
-    size_t cap = 0, len = s->buckets.len;
-    if (!vec_reserve_large((void **)&moved, 0, &cap, len + count, sizeof *moved)) {
-        return false;
-    }
-    if (len) {
-        memcpy(moved, s->buckets.data, len * sizeof *moved);
-    }
-    VEC_RELEASE(&s->buckets);
-    s->buckets.data = moved;
-    s->buckets.len = len;
-    s->buckets.cap = cap;
-    return true;
-}
-
-static void take_rows(struct rows_reader *r, struct summary *s) {
+/* Reads the rows behind the places of the first buckets, in huge pages if there are many. */
+static void take_rows(struct rows_reader *r, struct summary_rows *out) {
     size_t count = take_count(r, ROW_BYTES_MIN);
-    if (!reserve_buckets(s, count)) {
-        r->failed = true;
+    if (out->first > SUMMARY_FIRST_MOST ||
+        !VEC_RESERVE_LARGE(&out->buckets, out->first + count + 1)) {
+        r->failed = r->failed || out->first <= SUMMARY_FIRST_MOST;
+        reader_fail(&r->numbers);
         return;
     }
+    out->buckets.len = out->first;
     for (; count && !r->failed && !r->numbers.failed; count--) {
-        take_row(r, &s->buckets.data[s->buckets.len++]);
+        take_row(r, &out->buckets.data[out->buckets.len++]);
     }
 }
 
 /* Prepares the reader. False: the bytes are damaged. */
-static bool open_rows(struct rows_reader *r, struct arena *arena, struct arena *lists,
-                      const void *bytes, size_t len) {
-    *r = (struct rows_reader){.numbers = reader_init("rows", bytes, len),
-                              .text_left = SUMMARY_TEXTS_MAX,
-                              .arena = arena,
-                              .lists = lists};
+static bool open_rows(struct rows_reader *r, struct arena *arena, const void *bytes, size_t len) {
+    *r = (struct rows_reader){
+        .numbers = reader_init("rows", bytes, len), .text_left = SUMMARY_TEXTS_MAX, .arena = arena};
     bool known = reader_u8(&r->numbers) == ROWS_VERSION && len <= SUMMARY_ROWS_MAX;
     r->text_len = take_count(r, 1);
     r->texts = (const char *)reader_bytes(&r->numbers, r->text_len);
     return known && r->texts && r->text_len && !r->texts[r->text_len - 1];
 }
 
-static enum st pass_over(void *ctx, const struct gone_bucket *b, struct err *e) {
-    (void)ctx;
-    (void)b;
-    (void)e;
-    return ST_OK;
-}
-
-size_t summary_rows_first(const void *bytes, size_t len) {
-    struct arena arena = {0}, lists = {0};
+enum st summary_rows_read(struct summary_rows *out, const void *bytes, size_t len, struct err *e) {
     struct rows_reader r;
-    struct summary_bucket row;
-    if (!open_rows(&r, &arena, &lists, bytes, len)) {
-        return SIZE_MAX;
+    *out = (struct summary_rows){.totals = ""};
+    bool known = open_rows(&r, &out->arena, bytes, len);
+    if (known) {
+        uint64_t first = reader_uleb128(&r.numbers);
+        out->first = first < SIZE_MAX ? (size_t)first : SIZE_MAX;
+        out->totals = take_text(&r);
+        take_gone(&r, out);
+        take_rows(&r, out);
     }
-    uint64_t first = reader_uleb128(&r.numbers);
-    take_text(&r);
-    enum st st = take_gone(&r, pass_over, NULL, NULL);
-    for (size_t count = take_count(&r, ROW_BYTES_MIN); count && !r.failed && !r.numbers.failed;
-         count--) {
-        take_row(&r, &row);
-        arena_clear(&arena);
+    if (known && !r.failed && !r.numbers.failed && !reader_left(&r.numbers)) {
+        return ST_OK;
     }
-    arena_release(&arena);
-    arena_release(&lists);
-    bool sound = st == ST_OK && !r.failed && !r.numbers.failed && !reader_left(&r.numbers);
-    return sound && first < SIZE_MAX ? (size_t)first : SIZE_MAX;
+    summary_rows_release(out);
+    return known && r.failed ? err_nomem(e)
+                             : err_set(e, ERR_FORMAT, "the rows of a page are damaged");
 }
 
-bool summary_rows_fit(const struct triage *t, const void *bytes, size_t len) {
+void summary_rows_release(struct summary_rows *rows) {
+    VEC_RELEASE(&rows->buckets);
+    VEC_RELEASE(&rows->gone);
+    arena_release(&rows->arena);
+    *rows = (struct summary_rows){0};
+}
+
+bool summary_rows_fit(const struct triage *t, const struct summary_rows *rows) {
     struct shown_bucket b;
-    size_t first = summary_rows_first(bytes, len);
-    return first != SIZE_MAX && !shown_bucket_at(t, first, &b) &&
-           (!first || shown_bucket_at(t, first - 1, &b));
+    return !shown_bucket_at(t, rows->first, &b) &&
+           (!rows->first || shown_bucket_at(t, rows->first - 1, &b));
 }
 
-enum st summary_read_rows(struct summary *s, const void *bytes, size_t len, gone_visit visit,
-                          void *ctx, struct err *e) {
-    struct rows_reader r;
-    if (!open_rows(&r, &s->arena, &s->arena, bytes, len)) {
-        return err_set(e, ERR_FORMAT, "the rows of a page are damaged");
+enum st summary_take_rows(struct summary *s, struct summary_rows *rows, struct err *e) {
+    if (rows->first != s->buckets.len || !rows->buckets.data) {
+        return err_set(e, ERR_FORMAT, "the rows of a page are not those behind its buckets");
     }
-    bool fits = reader_uleb128(&r.numbers) == s->buckets.len;
-    s->totals = take_text(&r);
-    enum st st = fits ? take_gone(&r, visit, ctx, e) : ST_OK;
-    if (fits && st == ST_OK) {
-        take_rows(&r, s);
+    if (rows->first) {
+        memcpy(rows->buckets.data, s->buckets.data, rows->first * sizeof *s->buckets.data);
     }
-    if (st != ST_OK || r.failed) {
-        return st == ST_OK ? err_nomem(e) : ST_ERR;
-    }
-    return fits && !r.numbers.failed && !reader_left(&r.numbers)
-               ? ST_OK
-               : err_set(e, ERR_FORMAT, "the rows of a page are damaged");
+    VEC_RELEASE(&s->buckets);
+    s->buckets.data = rows->buckets.data;
+    s->buckets.len = rows->buckets.len;
+    s->buckets.cap = rows->buckets.cap;
+    s->totals = rows->totals;
+    rows->buckets.data = NULL;
+    rows->buckets.len = rows->buckets.cap = 0;
+    return ST_OK;
 }

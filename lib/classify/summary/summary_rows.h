@@ -4,7 +4,9 @@
 #ifndef STALLKIT_CLASSIFY_SUMMARY_ROWS_H
 #define STALLKIT_CLASSIFY_SUMMARY_ROWS_H
 
+#include "base/arena.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "classify/gate/gone.h"
 #include "classify/summary/summary.h"
 
@@ -13,7 +15,8 @@ enum {
                                    read */
     /* Maximum number of bytes of all texts, with their NULs, that the rows, the totals and the gone
      * buckets refer to, where a text counts each time; rows with more are refused. */
-    SUMMARY_TEXTS_MAX = 1 << 28
+    SUMMARY_TEXTS_MAX = 1 << 28,
+    SUMMARY_FIRST_MOST = 1 << 12 /* maximum number of first buckets; rows behind more are refused */
 };
 
 /* Buckets that are gone or have returned, according to the same counts as the rows. */
@@ -28,18 +31,25 @@ struct summary_gone {
  * more than SUMMARY_ROWS_MAX bytes. out is then unusable. ST_ERR: out of memory. */
 enum st summary_write_rows(const struct summary *s, size_t first, const struct summary_gone *gone,
                            struct strbuf *out, struct err *e) BASE_MUST_USE;
-/* Reads all rows, and returns the number of first buckets, which have no row. SIZE_MAX: the bytes,
- * which may come from anywhere, are damaged, or memory ran out. */
-size_t summary_rows_first(const void *bytes, size_t len);
-/* Has t, which is finished, exactly as many buckets of level 1 as the rows leave out? The bytes may
- * come from anywhere. False also if they are damaged, or if memory ran out. */
-bool summary_rows_fit(const struct triage *t, const void *bytes, size_t len);
-/* Adds the rows to a summary that has only the first buckets, replaces its totals, and passes the
- * gone buckets to visit. All texts but the buckets' ids, which s owns, borrow from the bytes, which
- * may come from anywhere. ST_ERR: the bytes are damaged, or s has another number of first buckets
- * (both ERR_FORMAT), visit failed, or out of memory; the first two never happen if
- * summary_rows_first returned the number of buckets of s. */
-enum st summary_read_rows(struct summary *s, const void *bytes, size_t len, gone_visit visit,
-                          void *ctx, struct err *e) BASE_MUST_USE;
+/* Rows that were read; they borrow texts from the bytes. Zero-initialised = none. */
+struct summary_rows {
+    size_t first; /* number of first buckets, which have no row */
+    const char *totals;
+    VEC(struct summary_bucket) buckets; /* behind `first` unused places */
+    VEC(struct gone_bucket) gone;
+    struct arena arena; /* memory of the buckets' ids and values */
+};
+/* Reads rows from bytes that may come from anywhere and must outlive *out. ST_ERR: they are damaged
+ * (ERR_FORMAT), or out of memory; *out is then empty. */
+enum st summary_rows_read(struct summary_rows *out, const void *bytes, size_t len,
+                          struct err *e) BASE_MUST_USE;
+void summary_rows_release(struct summary_rows *rows);
+/* Has t, which is finished, exactly as many buckets of level 1 as the rows leave out? */
+bool summary_rows_fit(const struct triage *t, const struct summary_rows *rows);
+/* Moves the rows behind the buckets of a summary that has only the first ones, and replaces its
+ * totals. The rows stay the owner of the memory of their ids and values, which must outlive s.
+ * ST_ERR: s has another number of buckets, or the rows were moved before (ERR_FORMAT). */
+enum st summary_take_rows(struct summary *s, struct summary_rows *rows,
+                          struct err *e) BASE_MUST_USE;
 
 #endif

@@ -44,6 +44,11 @@ static void on_take_back(void *ctx, bool ended, uint64_t was_ms) {
     }
 }
 
+static void on_withdraw(void *ctx, const uint8_t id[REC_UUID_SIZE]) {
+    struct stallrec *rec = ((struct monitor_loop *)ctx)->rec;
+    rec->written -= rec_policy_withdraw(&rec->policy, id);
+}
+
 void monitor_loop_open_spool(struct monitor_loop *l) {
     struct stallrec *rec = l->rec;
     struct rec_spool_header header = {.pid = (uint32_t)rec->pid,
@@ -54,7 +59,7 @@ void monitor_loop_open_spool(struct monitor_loop *l) {
     int dir = rec_folder_fd(&rec->policy.folder);
     /* If the spool cannot be opened, each dump says that there is none (meter.spooled). */
     rec_spool_open(&l->spool, dir, &header);
-    struct rec_keeper keeper = {l, on_keep, on_grow, on_drop, on_take_back};
+    struct rec_keeper keeper = {l, on_keep, on_grow, on_drop, on_take_back, on_withdraw};
     rec_core_keep(l->core, &keeper);
 }
 

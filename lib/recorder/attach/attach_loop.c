@@ -421,6 +421,11 @@ static void take_stall_back(void *ctx, bool ended, uint64_t was_ms) {
     l->attach->totals.stalls -= l->attach->totals.stalls > 0;
 }
 
+static void withdraw_dump(void *ctx, const uint8_t id[REC_UUID_SIZE]) {
+    struct attach *a = ((struct attach_loop *)ctx)->attach;
+    a->totals.dumps -= rec_policy_withdraw(&a->policy, id);
+}
+
 /* Opens the spool, from which dumps survive if this recorder is killed. If this recorder dies,
  * stalls of the watched process must not count as fatal, so the spool is marked as that of an app
  * in the background. */
@@ -433,7 +438,7 @@ static void open_loop_spool(struct attach_loop *l) {
     memcpy(header.session, a->policy.session.id, sizeof header.session);
     rec_spool_open(l->spool, rec_folder_fd(&a->policy.folder), &header);
     rec_spool_suspend(l->spool, true);
-    struct rec_keeper keeper = {l, keep_dump, grow_dump, drop_dump, take_stall_back};
+    struct rec_keeper keeper = {l, keep_dump, grow_dump, drop_dump, take_stall_back, withdraw_dump};
     rec_core_keep(l->core, &keeper);
 }
 

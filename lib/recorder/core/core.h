@@ -234,6 +234,9 @@ struct rec_keeper {
      * reported, too, and was_ms is the stall's length; else was_ms is the age up to which closed
      * dumps cover the stall, 0 = none is closed. */
     void (*take_back)(void *ctx, bool ended, uint64_t was_ms);
+    /* Called when the dump `id`, which was written because the memory for dumps was used up, turns
+     * out to be of no stall, or of a time after its stall's end. */
+    void (*withdraw)(void *ctx, const uint8_t id[REC_UUID_SIZE]);
 };
 /* Sets the keeper, which is copied. Called before the first step. */
 void rec_core_keep(struct rec_core *core, const struct rec_keeper *keeper);

@@ -10,6 +10,7 @@
  *     sampler.c       the ring, and the history; is the stretch over?
  *     track.c         the clocks of what can stall
  *     dump_queue.c    dumps that wait to be written
+ *     released.c      dumps that were written early, and may be taken back
  *     observers.c     notes for replays, and the keeper of dumps
  *
  * A file calls only files that stand below it here; scripts/check-layers checks this. */
@@ -42,6 +43,16 @@ struct rec_record {
     uint32_t text_len;
     char *code_text; /* [REC_CODE_TEXT_MAX] texts of the names */
     uint32_t code_text_len;
+};
+
+enum { REC_RELEASED = 64 /* number of the latest written dumps that are remembered */ };
+
+/* A dump of a hang that was written. */
+struct rec_released {
+    uint64_t number;                       /* the stall's number; 0: the entry is free */
+    uint64_t since_ns, at_ms, duration_ms; /* as in struct rec_stall */
+    uint32_t seq;
+    uint8_t id[REC_UUID_SIZE]; /* the dump's id */
 };
 
 /* The stall of a track. It begins with the first detection and ends when the track ends. */
@@ -149,7 +160,9 @@ struct rec_core {
     uint64_t waits_busy_ns; /* while the loop is in doubt: time at which the thread's last wait
                                ended; 0 = the thread waits */
     uint64_t hold_ns;       /* time until which stalls may be taken back, so that dumps wait */
-    uint64_t begin_ns;      /* start of the program's time that rec_core_watched covers */
+    struct rec_released released[REC_RELEASED];
+    uint32_t released_next;
+    uint64_t begin_ns;   /* start of the program's time that rec_core_watched covers */
     uint64_t program_ns; /* begin_ns of the first rec_core_doubt, or of the latest one that reported
                             that another program had replaced the one before */
     struct rec_watched before; /* the times of the programs that were replaced */
@@ -332,8 +345,9 @@ void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, b
  * rec_stall_end. */
 void rec_stall_shorten(struct rec_core *core, struct rec_track *track, uint64_t t);
 /* Takes back the loop's open stall, unless it is a launch, if it began at from_ns or later, and
- * drops the closed dumps of hangs, of pings too, that began then and are not written yet. A hang
- * whose first dump is dropped is taken back. */
+ * drops the closed dumps of hangs, of pings too, that began then and are not written yet; those
+ * that were written are withdrawn. A hang whose first dump is dropped or withdrawn is taken
+ * back. */
 void rec_stall_forget(struct rec_core *core, uint64_t from_ns);
 
 /* ---- record.c ---- */
@@ -404,6 +418,18 @@ void rec_queue_drop(struct rec_core *core, struct rec_record *record);
 /* Closes an open dump at t: it is complete and waits to be written. The keeper is told. */
 void rec_queue_close(struct rec_core *core, struct rec_record *record, uint64_t t);
 
+/* ---- released.c ---- */
+
+/* Remembers a dump that is released as written, if it is one of a hang, and the loop is found while
+ * it runs. The oldest of REC_RELEASED dumps is forgotten. */
+void rec_released_keep(struct rec_core *core, const struct rec_dump *dump);
+/* Notes the duration of a stall that has ended. */
+void rec_released_end(struct rec_core *core, uint64_t number, uint64_t duration_ms);
+/* Withdraws a written dump, whose entry becomes free; or, of the stall `number`, the dumps, except
+ * the first, that were captured after the age age_ms. */
+void rec_released_withdraw(struct rec_core *core, struct rec_released *one);
+void rec_released_withdraw_later(struct rec_core *core, uint64_t number, uint64_t age_ms);
+
 /* ---- observers.c ---- */
 
 void rec_observers_note(const struct rec_core *core, const struct rec_note *note);
@@ -413,5 +439,7 @@ void rec_observers_kept(const struct rec_core *core, const struct rec_record *re
 void rec_observers_grown(const struct rec_core *core, const struct rec_record *record);
 void rec_observers_dropped(const struct rec_core *core, const struct rec_record *record);
 void rec_observers_revised(const struct rec_core *core, bool ended, uint64_t was_ms);
+/* Reports to the keeper that a dump that was written is withdrawn. */
+void rec_observers_withdrawn(const struct rec_core *core, const uint8_t id[REC_UUID_SIZE]);
 
 #endif

@@ -361,6 +361,37 @@ static void unknown_past_is_unwatched_and_holds_no_stall(void **state) {
     assert_int_equal(w.unwatched_ms[REC_UNWATCHED_NO_LOOP], 6000);
 }
 
+static void count_withdrawn(void *ctx, const uint8_t id[REC_UUID_SIZE]) {
+    (void)id;
+    ++*(unsigned *)ctx;
+}
+
+/* A dump may be written before the loop is certain, as the memory for dumps is small. */
+static void stall_whose_dump_was_written_is_taken_back(void **state) {
+    struct fixture *f = *state;
+    unsigned withdrawn = 0;
+    rec_core_keep(f->core, &(struct rec_keeper){.ctx = &withdrawn, .withdraw = count_withdrawn});
+    rec_core_doubt(f->core, 0, 0);
+    rec_core_attribute(f->core, REC_PAST_ANEW, 0, 100 * MS);
+    rec_core_past_idle(f->core, 10 * MS, 20 * MS);
+    rec_core_attributed(f->core, 10000 * MS, 100 * MS);
+    for (uint64_t t = 1000; t <= 3000; t += 1000) {
+        rec_core_loop_event(f->core, REC_LOOP_SLEEP, t * MS);
+        rec_core_loop_event(f->core, REC_LOOP_WAKE, (t + 100) * MS);
+        run_until(f, (t + 100) * MS, (t + 900) * MS);
+    }
+    rec_core_release(f->core, rec_core_closed(f->core));
+    uint64_t stalls = rec_core_totals(f->core).stalls;
+    assert_true(stalls >= 3);
+    rec_core_attribute(f->core, REC_PAST_CONTINUES, 4000 * MS, 4000 * MS);
+    assert_int_equal(withdrawn, 0);
+    rec_core_attribute(f->core, REC_PAST_ANEW, 0, 4500 * MS);
+    assert_int_equal(withdrawn, 1);
+    struct rec_totals totals = rec_core_totals(f->core);
+    assert_int_equal(totals.stalls, 0);
+    assert_int_equal(totals.dumps, 0);
+}
+
 static void time_before_an_exec_stays_watched(void **state) {
     struct fixture *f = *state;
     rec_core_doubt(f->core, 0, 0);
@@ -518,6 +549,7 @@ int main(void) {
         T(past_told_to_a_parked_monitor_is_no_gap),
         T(doubt_that_nothing_tells_of_is_not_watched),
         T(unknown_past_is_unwatched_and_holds_no_stall),
+        T(stall_whose_dump_was_written_is_taken_back),
         T(time_before_an_exec_stays_watched),
         T(a_loop_that_is_known_at_the_end_has_its_last_stall),
         T(rests_are_no_stalls),

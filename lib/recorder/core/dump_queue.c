@@ -103,6 +103,7 @@ void rec_core_release(struct rec_core *core, const struct rec_dump *dump) {
     core->postponed_ns = 0;
     if (record != NULL) {
         record->state = REC_RECORD_FREE;
+        rec_released_keep(core, dump);
         rec_observers_dropped(core, record);
     }
 }

@@ -44,3 +44,9 @@ void rec_observers_dropped(const struct rec_core *core, const struct rec_record 
         core->keeper.drop(core->keeper.ctx, observers_slot(core, record));
     }
 }
+
+void rec_observers_withdrawn(const struct rec_core *core, const uint8_t id[REC_UUID_SIZE]) {
+    if (core->keeper.withdraw != NULL) {
+        core->keeper.withdraw(core->keeper.ctx, id);
+    }
+}

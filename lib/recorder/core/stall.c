@@ -385,6 +385,7 @@ void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, b
     uint64_t age_ms = rec_max(age / REC_NS_PER_MS, rec_stall_known_ms(track));
     stall_close_dump(core, track, t, age_ms, ended);
     stall_tell_waiting_dumps(core, track, age_ms, ended);
+    rec_released_end(core, track->stall.number, age_ms);
     if (ended) {
         core->totals.stalled_ms += age_ms;
         core->totals.severe += core->config.severe_ms > 0 && age_ms >= core->config.severe_ms;

@@ -19,11 +19,17 @@ static void take_back(struct rec_core *core, bool ended, uint64_t was_ms) {
     rec_observers_revised(core, ended, was_ms);
 }
 
-/* Takes back the track's open stall, which turned out to be no stall, and drops its dumps. */
+/* Takes back the track's open stall, which turned out to be no stall, and drops or withdraws its
+ * dumps. */
 static void take_back_open(struct rec_core *core, struct rec_track *track) {
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
         if (is_dump_of(&core->records[i], track->stall.number)) {
             rec_queue_drop(core, &core->records[i]);
+        }
+    }
+    for (uint32_t i = 0; i < REC_RELEASED; i++) {
+        if (core->released[i].number == track->stall.number) {
+            rec_released_withdraw(core, &core->released[i]);
         }
     }
     uint64_t told_ms = track->stall.told_ms;
@@ -63,6 +69,7 @@ void rec_stall_shorten(struct rec_core *core, struct rec_track *track, uint64_t 
         return;
     }
     struct rec_record *newest = drop_later_dumps(core, stall->number, age_ms);
+    rec_released_withdraw_later(core, stall->number, age_ms);
     if (newest != NULL &&
         newest != stall->record) { /* the newest dump's span now lasts until the stall's end */
         newest->state = REC_RECORD_OPEN;
@@ -90,6 +97,15 @@ void rec_stall_forget(struct rec_core *core, uint64_t from_ns) {
                 take_back(core, true, stall->duration_ms);
             }
             rec_queue_drop(core, record);
+        }
+    }
+    for (uint32_t i = 0; i < REC_RELEASED; i++) {
+        struct rec_released *one = &core->released[i];
+        if (one->number != 0 && one->since_ns >= from_ns) {
+            if (one->seq == 1) {
+                take_back(core, true, one->duration_ms);
+            }
+            rec_released_withdraw(core, one);
         }
     }
 }

@@ -2,6 +2,7 @@
 #include "files/policy.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "support/rec_text.h"
 #include "files/retention.h"
@@ -232,6 +233,41 @@ void rec_policy_count(struct rec_policy *policy, struct rec_about *about, int64_
         quota != 0 && !whitelisted(policy) && (policy->state.dumps > quota || !policy->remembered);
 }
 
+/* Remembers the file of a dump; path: its path. */
+static void policy_keep_file(struct rec_policy *policy, const struct rec_dump *dump,
+                             const struct rec_about *about, const char *path) {
+    struct rec_policy_file *file = &policy->files[policy->next_file];
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    size_t size = slash != NULL ? strlen(slash + 1) : 0;
+    if (size == 0 || size >= sizeof file->name) {
+        return;
+    }
+    memcpy(file->id, dump->id, sizeof file->id);
+    memcpy(file->name, slash + 1, size + 1);
+    file->suppressed = dump->stall.suppressed;
+    file->over_quota = about->over_quota;
+    policy->next_file = (policy->next_file + 1) % REC_POLICY_FILES;
+}
+
+bool rec_policy_withdraw(struct rec_policy *policy, const uint8_t id[REC_UUID_SIZE]) {
+    for (uint32_t i = 0; i < REC_POLICY_FILES; i++) {
+        struct rec_policy_file *file = &policy->files[i];
+        if (file->name[0] == '\0' || memcmp(file->id, id, sizeof file->id) != 0) {
+            continue;
+        }
+        bool removed = unlinkat(rec_folder_fd(&policy->folder), file->name, 0) == 0;
+        if (removed) {
+            policy->session.written--;
+            policy->session.suppressed -= file->suppressed;
+            policy->session.over_quota -= file->over_quota;
+            bring_up_to_date(policy, false);
+        }
+        file->name[0] = '\0';
+        return removed;
+    }
+    return false;
+}
+
 void rec_policy_wrote(struct rec_policy *policy, const struct rec_dump *dump,
                       const struct rec_about *about, const char *path, enum stallrec_error st) {
     policy->spare = st != STALLREC_OK;
@@ -241,6 +277,7 @@ void rec_policy_wrote(struct rec_policy *policy, const struct rec_dump *dump,
     policy->session.suppressed += dump->stall.suppressed;
     policy->session.written++;
     policy->session.over_quota += about->over_quota;
+    policy_keep_file(policy, dump, about, path);
     bring_up_to_date(policy, false);
     if (policy->config.callbacks.dump_written != NULL) {
         policy->config.callbacks.dump_written(policy->config.user_data, path);

@@ -9,10 +9,22 @@
 #include <stdint.h>
 
 #include "core/context.h"
+#include "files/dumpname.h"
 #include "files/folder.h"
 #include "files/session.h"
 #include "files/state.h"
 #include "stallrec.h"
+
+/* Number of the latest files of dumps that rec_policy_withdraw finds. */
+enum { REC_POLICY_FILES = 64 };
+
+/* The file of a dump. */
+struct rec_policy_file {
+    uint8_t id[REC_UUID_SIZE]; /* the dump's id */
+    char name[REC_FILE_NAME];  /* "": the entry is free */
+    uint64_t suppressed;       /* the dump's share of rec_session.suppressed */
+    bool over_quota;
+};
 
 struct rec_policy {
     struct stallrec_config config; /* the app's config; its strings are borrowed */
@@ -34,6 +46,8 @@ struct rec_policy {
                    a recorder that survives the process */
     const struct rec_context *context;
     uint64_t (*clock_ns)(void);
+    struct rec_policy_file files[REC_POLICY_FILES];
+    uint32_t next_file;
 };
 
 /* Decides whether this user is recorded at all, opens the existing folder `directory` (an absolute
@@ -77,6 +91,9 @@ void rec_policy_count(struct rec_policy *policy, struct rec_about *about, int64_
  * its number among the day's dumps goes to the next dump that is counted on the same day. */
 void rec_policy_wrote(struct rec_policy *policy, const struct rec_dump *dump,
                       const struct rec_about *about, const char *path, enum stallrec_error st);
+/* Removes the file of a dump that turned out to be of no stall, and its counts. False: the file is
+ * none of the latest REC_POLICY_FILES, or was removed or sent by others. */
+bool rec_policy_withdraw(struct rec_policy *policy, const uint8_t id[REC_UUID_SIZE]);
 /* Reports that a dump is lost: calls the app's callback dump_lost with STALLREC_ERR_WRITE and with
  * the caller's errno, and updates the session's file. */
 void rec_policy_lost(struct rec_policy *policy, const struct rec_dump *dump, const char *path);

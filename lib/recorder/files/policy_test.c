@@ -481,6 +481,29 @@ static void the_age_of_a_stall_goes_with_it(void **state) {
     rec_policy_close(&s.policy);
 }
 
+static void a_dump_of_no_stall_is_withdrawn_with_its_file(void **state) {
+    struct folder *f = *state;
+    static struct session s;
+    char name[MAX_NAME], text[4096];
+    struct rec_dump dump = {.id = {7}, .stall = {.suppressed = 3}};
+    const uint8_t other[REC_UUID_SIZE] = {8};
+    begin_session(&s, f, 0);
+    folder_put(f, "stall-1.json", "x", 1);
+    rec_policy_count(&s.policy, &s.about, TODAY);
+    rec_policy_wrote(&s.policy, &dump, &s.about, "/elsewhere/stall-1.json", STALLREC_OK);
+    assert_int_equal(folder_count(f, ".live", name, sizeof name), 1);
+    assert_true(folder_get(f, name, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "\"written\":1"));
+    assert_false(rec_policy_withdraw(&s.policy, other));
+    assert_true(rec_policy_withdraw(&s.policy, dump.id));
+    assert_false(rec_policy_withdraw(&s.policy, dump.id));
+    assert_int_equal(folder_count(f, "stall-1.json", name, sizeof name), 0);
+    assert_int_equal(folder_count(f, ".live", name, sizeof name), 1);
+    assert_true(folder_get(f, name, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "\"written\":0"));
+    rec_policy_close(&s.policy);
+}
+
 static void a_text_that_gets_shorter_leaves_nothing_behind(void **state) {
     struct folder *f = *state;
     static struct rec_session_file file;
@@ -609,6 +632,7 @@ int main(void) {
         T(a_session_that_is_killed_in_a_stall_counts_it_as_fatal),
         T(a_session_that_dies_in_the_background_counts_a_hang),
         T(the_age_of_a_stall_goes_with_it),
+        T(a_dump_of_no_stall_is_withdrawn_with_its_file),
         T(a_text_that_gets_shorter_leaves_nothing_behind),
         T(a_session_too_long_to_write_is_no_session),
         T(a_descriptor_that_the_program_took_over_is_left_alone),

@@ -5,6 +5,8 @@
  *     locks        idles in sem_timedwait(3)
  *     conditions   idles in pthread_cond_timedwait(3)
  *     signals      idles in sigtimedwait(2)
+ *     bursts       idles in sigtimedwait(2), and gets its signals five at a time; its handlers need
+ *                  no more stack than its loop
  *     even         the same as sleeps, but its handlers wait for as long as it idles
  *     paced        the other way round: a loop on descriptors whose handlers sleep */
 #include <poll.h>
@@ -64,6 +66,16 @@ static void idle_in_signals(void) {
     sigtimedwait(&set, NULL, &t);
 }
 
+/* Four waits for a signal of a burst, and one until the next burst. */
+static void idle_in_bursts(void) {
+    static int turn;
+    const struct timespec t = {.tv_nsec = (++turn % 5 == 0 ? 400 : 20) * 1000000L};
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigtimedwait(&set, NULL, &t);
+}
+
 static void idle_in_poll(void) {
     struct pollfd p = {.fd = events[0], .events = POLLIN};
     poll(&p, 1, IDLE_MS);
@@ -102,6 +114,16 @@ OWN_FRAME static void loop(void (*idle)(void), void (*wait)(int ms), int reply_m
     KEEP_FRAME();
 }
 
+/* Its handlers are its own code, none of them stalls. */
+OWN_FRAME static void loop_in_bursts(void) {
+    enum { SIGNALS = 75 };
+    for (int i = 0; i < SIGNALS; i++) {
+        idle_in_bursts();
+        wait_for_reply(5);
+    }
+    KEEP_FRAME();
+}
+
 static const struct around_case {
     const char *name;
     void (*idle)(void);
@@ -127,9 +149,15 @@ int main(int argc, char **argv) {
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    if (!chosen || pipe(replies) != 0 || pipe(events) != 0 || sem_init(&sem, 0, 0) != 0) {
+    bool bursts = argc > 1 && strcmp(argv[1], "bursts") == 0;
+    if ((!chosen && !bursts) || pipe(replies) != 0 || pipe(events) != 0 ||
+        sem_init(&sem, 0, 0) != 0) {
         fputs("usage: around CASE\n", stderr);
         return 2;
+    }
+    if (bursts) {
+        loop_in_bursts();
+        return 0;
     }
     loop(chosen->idle, chosen->wait, chosen->reply_ms);
     return 0;

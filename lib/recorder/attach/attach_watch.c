@@ -93,7 +93,8 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
                         const struct cfi_stack *stack, bool goes_on, uint64_t at_ns) {
     struct finder_wait wait = {.place = regs->value[CFI_PC], .depth = regs->value[CFI_SP]};
     struct wait_memory memory = {w, stack, goes_on, !goes_on && wait_is_over(w)};
-    bool condition = call->on == WAIT_ON_CONDITION, beyond = condition || call->on == WAIT_ON_SLEEP;
+    bool condition = call->on == WAIT_ON_CONDITION;
+    bool beyond = condition || call->on == WAIT_ON_SLEEP || call->on == WAIT_ON_SIGNALS;
     enum wait_function what = WAIT_FUNCTION_OTHER;
     struct remote_call caller = {.sp = wait.depth};
     if (wait_call_is_other(call, args) || (condition && w->budget.no_conditions)) {

@@ -11,16 +11,13 @@
 enum {
     AROUND_WAITS = 3, /* number of waits between waits for descriptors that a wait clearly around
                          them needs; RIVAL_RETURNS are needed if it is not clear */
-    ASIDE_WAITS = 4,  /* number of such waits that one needs which is no further out. These, and the
-                         wait before them, may have been told as stalls, and a dump can be taken
-                         back only while it is one of the REC_RECORDS in memory */
+    ASIDE_WAITS = 4,  /* number of such waits that one needs which is no further out; these, and the
+                         wait before them, may have been told as stalls */
     AROUND_DOUBT = 16, /* a wait around others that takes less than their time divided by this is
                           none of an idle loop */
     FOLLOWS_WAITS = 16 /* number of waits for descriptors after which a loop has followed the wait
                           around them, together with FOLLOWS_NS */
 };
-
-_Static_assert((int)ASIDE_WAITS + 1 < (int)REC_RECORDS, "one record is free for an open stall");
 
 /* Time in ns that waits for descriptors take at least to be those of a loop that follows. */
 #define FOLLOWS_NS UINT64_C(2000000000)
@@ -28,8 +25,11 @@ _Static_assert((int)ASIDE_WAITS + 1 < (int)REC_RECORDS, "one record is free for 
 #define RECENT_NS UINT64_C(30000000000)
 /* bytes of stack by which a wait is clearly shallower; see SIBLING_BYTES (finder_rivals.c) */
 #define CLEAR_BYTES 512
-/* Mean in ns of sleeps in the turns of a loop from which on they may be where the thread idles. */
+/* Shortest time in ns between two waits for descriptors for which a thread may idle in sleeps. */
 #define IDLE_EACH_NS UINT64_C(100000000)
+/* Most bytes of stack by which kin, which are sleeps of one call at several depths, differ: an
+ * interpreter that adapts its code needs ever other frames for the same call. */
+#define KIN_BYTES 512
 
 bool finder_is_around(const struct loop_finder *f, const struct finder_candidate *a,
                       const struct finder_candidate *c, bool *clear) {
@@ -74,14 +74,42 @@ static uint64_t waited_within(const struct loop_finder *f, const struct finder_c
 }
 
 /* Has the thread waited in a, which is no wait further out than the loop c, for at least as long as
- * in c? Nothing tells then whether it idles in a, or works there. A factor would make a busy
- * machine decide, on which waits for the replies of other processes take longer, and sleeps do not.
- * A wait on a condition variable further in is one for a worker, and one with more of an
- * interpreter's frames is a handler's. */
+ * in c, without what is too short for idling? Nothing tells then whether it idles in a, or works
+ * there. A factor would make a busy machine decide, on which waits for the replies of other
+ * processes take longer, and sleeps do not. A wait on a condition variable further in is one for a
+ * worker, and one with more of an interpreter's frames is a handler's. */
 static bool takes_the_time(const struct finder_candidate *a, const struct finder_candidate *c) {
     bool inside = c->inner != 0 && a->inner > c->inner;
     return a->object.kind != FINDER_CONDITION && !inside && a->between >= ASIDE_WAITS &&
-           a->waited_ns >= c->waited_ns && a->waited_ns / a->all_waits >= IDLE_EACH_NS;
+           a->idled_ns >= c->waited_ns;
+}
+
+/* Are both sleeps, or waits for locks, of one call, at depths that differ no more than those of an
+ * interpreter do? If the interpreter's frames are counted, they tell such waits apart. */
+static bool are_kin(const struct finder_candidate *a, const struct finder_candidate *b) {
+    uint64_t apart = a->depth > b->depth ? a->depth - b->depth : b->depth - a->depth;
+    return rival_is_aside(a) && a->object.kind == b->object.kind && a->place == b->place &&
+           a->inner == 0 && b->inner == 0 && a->depth != 0 && b->depth != 0 && apart <= KIN_BYTES;
+}
+
+/* Returns a copy of a with the waits of its kin added. */
+static struct finder_candidate with_kin(const struct loop_finder *f,
+                                        const struct finder_candidate *a) {
+    struct finder_candidate all = *a;
+    for (uint32_t i = 0; i < f->count; i++) {
+        const struct finder_candidate *b = &f->candidates[i];
+        if (b != a && are_kin(a, b)) {
+            all.between += b->between + b->joins;
+            all.waited_ns += b->waited_ns;
+            all.idled_ns += b->idled_ns;
+            all.all_waits += b->all_waits;
+            all.latest_ns = b->latest_ns > all.latest_ns ? b->latest_ns : all.latest_ns;
+            all.strong_waits =
+                b->strong_waits > all.strong_waits ? b->strong_waits : all.strong_waits;
+        }
+    }
+    all.between += a->joins;
+    return all;
 }
 
 static enum finder_claim claim_of(const struct loop_finder *f, const struct finder_candidate *a,
@@ -106,6 +134,21 @@ static enum finder_claim claim_of(const struct loop_finder *f, const struct find
     return a->waited_ns >= waited_ns / AROUND_DOUBT ? FINDER_CLAIM_DOUBT : FINDER_CLAIM_NONE;
 }
 
+/* Does the same as claim_of. If a and its kin together would be the loop, or might be, and a alone
+ * is not, it is not known which of them are the thread's idle waits. */
+static enum finder_claim claim_with_kin(const struct loop_finder *f,
+                                        const struct finder_candidate *a,
+                                        const struct finder_candidate *c, uint64_t now_ns) {
+    enum finder_claim claim = claim_of(f, a, c, now_ns);
+    if (claim == FINDER_CLAIM_NONE && a != finder_loop(f) && rival_is_aside(a) && a->inner == 0) {
+        const struct finder_candidate all = with_kin(f, a);
+        bool more = all.all_waits > a->all_waits;
+        claim = more && claim_of(f, &all, c, now_ns) != FINDER_CLAIM_NONE ? FINDER_CLAIM_DOUBT
+                                                                          : FINDER_CLAIM_NONE;
+    }
+    return claim;
+}
+
 enum finder_claim finder_claims(struct loop_finder *f, struct finder_candidate *loop,
                                 uint64_t now_ns, struct finder_candidate **around) {
     enum finder_claim most = FINDER_CLAIM_NONE;
@@ -115,7 +158,7 @@ enum finder_claim finder_claims(struct loop_finder *f, struct finder_candidate *
         if (rival_is_weak(other) == weak) {
             continue;
         }
-        enum finder_claim one = claim_of(f, a, weak ? other : loop, now_ns);
+        enum finder_claim one = claim_with_kin(f, a, weak ? other : loop, now_ns);
         /* Of two waits around a loop the one that took longer is where the thread idles. If the
          * loop is weak, one doubt is enough. */
         bool more = weak ? most == FINDER_CLAIM_NONE || one == FINDER_CLAIM_DOUBT
@@ -128,9 +171,31 @@ enum finder_claim finder_claims(struct loop_finder *f, struct finder_candidate *
     return most;
 }
 
+/* Had one of c's kin waited before the latest waits for descriptors? */
+static bool joins_kin(const struct loop_finder *f, const struct finder_candidate *c) {
+    bool joins = false;
+    for (uint32_t i = 0; i < f->count; i++) {
+        const struct finder_candidate *b = &f->candidates[i];
+        joins |= b != c && b->all_waits > 0 && b->strong_waits != f->strong_waits && are_kin(c, b);
+    }
+    return joins;
+}
+
 void finder_count_between(const struct loop_finder *f, struct finder_candidate *c) {
-    c->between += c->all_waits > 0 && c->strong_waits != f->strong_waits;
+    bool between = c->strong_waits != f->strong_waits;
+    c->joins = c->all_waits == 0 ? joins_kin(f, c) : c->joins;
+    c->between += c->all_waits > 0 && between;
+    c->gap_ns = between ? 0 : c->gap_ns;
     c->strong_waits = f->strong_waits;
+}
+
+void finder_count_idle(struct finder_candidate *c, uint64_t length_ns) {
+    bool idled = c->gap_ns >= IDLE_EACH_NS;
+    c->waited_ns += length_ns;
+    c->gap_ns += length_ns;
+    if (c->gap_ns >= IDLE_EACH_NS) {
+        c->idled_ns += idled ? length_ns : c->gap_ns;
+    }
 }
 
 void finder_end_aside(struct loop_finder *f, uint64_t now_ns) {
@@ -154,7 +219,7 @@ void finder_end_aside(struct loop_finder *f, uint64_t now_ns) {
     finder_count_wait(c, c->depth);
     finder_log_wait(f, c, begin_ns);
     finder_log_end(f, c, now_ns);
-    c->waited_ns += now_ns - begin_ns;
+    finder_count_idle(c, now_ns - begin_ns);
     c->latest_ns = now_ns;
     f->beside |= f->strong_ns != 0;
 }

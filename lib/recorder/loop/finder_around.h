@@ -31,6 +31,9 @@ enum finder_claim finder_claims(struct loop_finder *f, struct finder_candidate *
  * any since c's last wait. */
 void finder_count_between(const struct loop_finder *f, struct finder_candidate *c);
 
+/* Adds the length of a wait of c's that has ended. */
+void finder_count_idle(struct finder_candidate *c, uint64_t length_ns);
+
 /* Ends the sleep, or wait for a lock, that continues (loop_finder.aside), and adds it to its
  * candidate's. A short one is forgotten. */
 void finder_end_aside(struct loop_finder *f, uint64_t now_ns);

@@ -108,6 +108,43 @@ static void short_sleeps_or_those_that_take_less_than_the_polls_are_part_of_a_tu
     }
 }
 
+/* A wait for signals takes long only until the next burst of them. */
+static void long_waits_of_which_most_are_short_leave_the_loop_unknown(void **state) {
+    (void)state;
+    struct sleeper s = sleeper();
+    for (unsigned i = 0; i < 10; i++) {
+        turns(&s, 1, FINDER_SIGNALS, DEEP, 400, 2);
+        turns(&s, 9, FINDER_SIGNALS, DEEP, 10, 2);
+    }
+    assert_true(s.finder.doubt);
+}
+
+/* What is told as one stall may be several sleeps. */
+static void short_sleeps_that_follow_each_other_count_as_one(void **state) {
+    (void)state;
+    struct sleeper s = sleeper();
+    for (unsigned i = 0; i < 10; i++) {
+        for (unsigned k = 0; k < 6; k++) {
+            sleeper_waits(&s, FINDER_SLEEP, DEEP, 0, 50);
+        }
+        sleeper_waits(&s, FINDER_SET, INNER, 0, 20);
+    }
+    assert_true(s.finder.doubt);
+}
+
+/* An interpreter that adapts its code calls its sleep with ever another stack. */
+static void sleeps_of_one_call_at_several_depths_leave_the_loop_unknown(void **state) {
+    (void)state;
+    struct sleeper s = sleeper(), apart = sleeper();
+    for (unsigned i = 0; i < 10; i++) {
+        turns(&s, 1, FINDER_SLEEP, OUTER - i * 16, 400, 50);
+        turns(&apart, 1, FINDER_SLEEP, OUTER - i * 1024, 400, 50);
+    }
+    assert_true(s.finder.doubt);
+    assert_int_equal(s.doubts, 1);
+    assert_false(apart.finder.doubt);
+}
+
 static void lock_taken_at_two_places_of_a_function_is_one_loop(void **state) {
     (void)state;
     struct sleeper s = sleeper();
@@ -264,6 +301,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wait_that_is_clearly_around_the_polls_is_the_loop),
         cmocka_unit_test(lock_taken_at_two_places_of_a_function_is_one_loop),
+        cmocka_unit_test(long_waits_of_which_most_are_short_leave_the_loop_unknown),
+        cmocka_unit_test(short_sleeps_that_follow_each_other_count_as_one),
+        cmocka_unit_test(sleeps_of_one_call_at_several_depths_leave_the_loop_unknown),
         cmocka_unit_test(sleeps_that_take_most_of_the_time_leave_the_loop_unknown),
         cmocka_unit_test(
             sleeps_that_take_little_more_time_than_late_replies_leave_the_loop_unknown),

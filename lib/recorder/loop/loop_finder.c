@@ -432,7 +432,7 @@ void finder_end(struct loop_finder *f, uint64_t now_ns) {
     struct finder_candidate *c = &f->candidates[f->open - 1];
     finder_log_end(f, c, now_ns);
     f->beside |= rival_is_weak(c) && f->strong_ns != 0 && now_ns - c->latest_ns >= FINDER_INNER_NS;
-    c->waited_ns += now_ns - c->latest_ns;
+    finder_count_idle(c, now_ns - c->latest_ns);
     c->streak_ns += now_ns - c->latest_ns;
     c->latest_ns = now_ns;
     if (f->open == f->believed && !f->doubt) {

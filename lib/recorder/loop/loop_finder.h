@@ -151,7 +151,12 @@ struct finder_candidate {
                          for locks, or sleeps, with different numbers are different candidates */
     uint64_t between; /* number of waits with a wait for descriptors between them and the
                          candidate's wait before */
+    uint64_t joins;   /* as `between`, of the first wait alone, if the wait before it was that of a
+                         candidate's kin (finder_around.c) */
     uint64_t strong_waits; /* loop_finder.strong_waits at the latest wait */
+    /* gap_ns: ns of the waits since the latest wait for descriptors; idled_ns: ns of the waits of
+     * all such gaps in which they took IDLE_EACH_NS (finder_around.c) or longer. */
+    uint64_t gap_ns, idled_ns;
     uint64_t latest_depth; /* depth of the latest wait that blocked */
     uint64_t waits;        /* number of blocking waits at `depth` */
     uint64_t all_waits;    /* number of blocking waits at any depth */

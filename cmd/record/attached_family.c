@@ -56,6 +56,8 @@ static void sum_totals(struct attach_totals *to, const struct attach_totals *of)
         to->unwatched_ms[i] += of->unwatched_ms[i];
     }
     to->limited += of->limited;
+    to->pause_ms = of->pause_ms > to->pause_ms ? of->pause_ms : to->pause_ms;
+    to->hidden += of->hidden;
     to->samples += of->samples;
     to->busy_samples += of->busy_samples;
     to->threads += of->threads;

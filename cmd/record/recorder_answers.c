@@ -526,6 +526,11 @@ void recorder_say_stall(uint64_t now_ns, const char *kind, uint64_t age_ms, bool
             ended ? "" : " so far");
 }
 
+void recorder_say_taken_back(uint64_t now_ns, uint64_t was_ms) {
+    cli_say(TOOL, "%.1f s: what was told as %.2f s was none, the loop is another",
+            (double)now_ns / 1e9, (double)was_ms / 1000);
+}
+
 /* ---- the whole summary ---- */
 
 /* Prints the stalls that were found, and the watched time, in one line. */

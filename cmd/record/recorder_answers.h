@@ -58,6 +58,8 @@ void recorder_say_news(const struct preload_report *report, uint64_t *heard, uin
 /* Prints the line of a stall of this kind: one that continues, or, if `ended`, one that is over.
  * now_ns: ns since the program's start; age_ms: the stall's length so far. */
 void recorder_say_stall(uint64_t now_ns, const char *kind, uint64_t age_ms, bool ended);
+/* Prints that a stall whose line was printed, with the length was_ms, turned out to be none. */
+void recorder_say_taken_back(uint64_t now_ns, uint64_t was_ms);
 
 /* Appends how many threads were watched, if more than one, and how many of them have an event
  * loop. */

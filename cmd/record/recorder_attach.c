@@ -48,8 +48,13 @@ static void say_way(const struct attach_totals *t) {
     if (t->limited > 0) {
         cli_say(TOOL,
                 "more waits than are read: %" PRIu64 " time%s; the begin of a stall is exact to "
-                "100 ms there",
-                t->limited, recorder_plural(t->limited));
+                "%" PRIu64 " ms there",
+                t->limited, recorder_plural(t->limited), t->pause_ms);
+    }
+    if (t->hidden > 0) {
+        cli_say(TOOL,
+                "%" PRIu64 " of these times may have hidden a stall, and count%s as not watched",
+                t->hidden, t->hidden == 1 ? "s" : "");
     }
     if (t->threads_left_out > 0) {
         recorder_say_cut(t->threads_left_out);
@@ -131,7 +136,8 @@ static void summarise_attached(const struct recorder_settings *set, const struct
                 recorder_plural(t->stalls), t->dumps, recorder_plural(t->dumps), set->directory);
     } else {
         cli_say(TOOL, "no stalls of %" PRIu64 " ms or more%s", stall_ms,
-                watched_enough(t, &gaps) && t->unwatched_ms[REC_UNWATCHED_UNCLEAR] < stall_ms
+                watched_enough(t, &gaps) && t->hidden == 0 &&
+                        t->unwatched_ms[REC_UNWATCHED_UNCLEAR] < stall_ms
                     ? ""
                     : " in what was watched");
     }
@@ -161,6 +167,10 @@ static void say_end(void *began_ns, const struct stallrec_stall *stall) {
                        true);
 }
 
+static void say_taken_back(void *began_ns, uint64_t was_ms) {
+    recorder_say_taken_back(stallrec_clock_ns() - *(const uint64_t *)began_ns, was_ms);
+}
+
 struct recording {
     struct stallrec_config config;
     uint64_t began_ns;
@@ -178,6 +188,7 @@ static bool open_attach(const struct recorder_settings *set, pid_t pid, bool sta
         r->config.callbacks.stall_begin = say_begin;
         r->config.callbacks.stall_end = say_end;
         r->config.user_data = &r->began_ns;
+        options.taken_back = say_taken_back;
     }
     options.context = strbuf_cstr(&set->context);
     options.loop_at = set->loop_at.len > 0 ? strbuf_cstr(&set->loop_at) : NULL;

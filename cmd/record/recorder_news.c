@@ -32,8 +32,7 @@ void recorder_say_news(const struct preload_report *report, uint64_t *heard, uin
             continue;
         }
         if (news.kind == PRELOAD_STALL_TAKEN_BACK) {
-            cli_say(TOOL, "%.1f s: what was told as %.2f s was none, the loop is another",
-                    (double)now_ns / 1e9, (double)news.age_ms / 1000);
+            recorder_say_taken_back(now_ns, news.age_ms);
         } else {
             recorder_say_stall(now_ns, news.what, news.age_ms, news.kind == PRELOAD_STALL_ENDS);
         }

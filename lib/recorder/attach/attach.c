@@ -165,6 +165,10 @@ static void add_to_sums(struct attach_sums *s, const struct attach_loop *l, uint
         s->threads_left_out = totals.threads_left_out;
     }
     s->limited += l->watch.budget.limits;
+    s->hidden += l->watch.edges.hidden;
+    if (l->watch.edges.longest_ns / MS > s->pause_ms) {
+        s->pause_ms = l->watch.edges.longest_ns / MS;
+    }
     s->samples += l->samples;
     s->busy_samples += l->busy_samples;
     attach_add_watched(&s->all, &watched);
@@ -341,6 +345,8 @@ static void sum_time(struct attach *a, uint64_t now_ns) {
     t->threads = sums.threads;
     t->threads_left_out = sums.threads_left_out;
     t->limited = sums.limited;
+    t->pause_ms = sums.pause_ms;
+    t->hidden = sums.hidden;
     t->samples = sums.samples;
     t->busy_samples = sums.busy_samples;
     t->looped_ms = sums.looped.wall_ms;
@@ -514,6 +520,7 @@ static bool take_options(struct attach *a, const struct attach_options *options,
     }
     a->callbacks = a->config.callbacks;
     a->user_data = a->config.user_data;
+    a->taken_back = options->taken_back;
     a->config.callbacks = (struct stallrec_callbacks){.stall_begin = on_attached_stall,
                                                       .stall_end = on_attached_end,
                                                       .dump_written = count_dump,

@@ -35,6 +35,8 @@ struct attach_options {
      * strings, which are borrowed until attach_close. Of the callbacks only stall_begin and
      * stall_end are called, by the caller's thread. */
     const struct stallrec_config *config;
+    /* As monitor_finding.taken_back, with the configuration's user_data; NULL: not called. */
+    void (*taken_back)(void *user, uint64_t was_ms);
     bool samples; /* the threads are watched by samples, though perf events may be allowed */
     /* The places that the loop may have, one on each line, in the form that place_is_called takes;
      * NULL: any place is allowed. Borrowed until attach_close. */
@@ -97,8 +99,11 @@ struct attach_totals {
      * had such waits, the place is of one of these threads, not of the longest wait of all. "":
      * there was no such wait. */
     char unclear[ATTACH_TEXT];
-    uint64_t limited; /* number of pauses in reading, because there were too many waits, or records
-                         of events were lost */
+    uint64_t limited;  /* number of pauses in reading, because there were too many waits, or records
+                          of events were lost */
+    uint64_t pause_ms; /* the longest such pause */
+    uint64_t hidden; /* number of pauses that may hide a stall or so much of one that the rest of it
+                        is none; their time counts as not watched */
     /* samples: number of looks at threads whose loop was known, by events or by samples;
      * busy_samples: number of those in which the loop was busy. */
     uint64_t samples, busy_samples;

@@ -416,9 +416,12 @@ static void drop_dump(void *ctx, uint32_t slot) {
 }
 
 static void take_stall_back(void *ctx, bool ended, uint64_t was_ms) {
-    struct attach_loop *l = ctx;
-    rec_policy_take_back(&l->attach->policy, ended, was_ms);
-    l->attach->totals.stalls -= l->attach->totals.stalls > 0;
+    struct attach *a = ((struct attach_loop *)ctx)->attach;
+    rec_policy_take_back(&a->policy, ended, was_ms);
+    a->totals.stalls -= a->totals.stalls > 0;
+    if (a->taken_back) {
+        a->taken_back(a->user_data, was_ms);
+    }
 }
 
 static void withdraw_dump(void *ctx, const uint8_t id[REC_UUID_SIZE]) {

@@ -55,7 +55,7 @@ struct attach_loop {
 /* Sums over watched threads. */
 struct attach_sums {
     struct rec_watched all, looped; /* times of all threads, and of those that have a loop */
-    uint64_t suppressed_alone, limited, samples, busy_samples;
+    uint64_t suppressed_alone, limited, pause_ms, hidden, samples, busy_samples;
     uint32_t threads, loops, threads_left_out; /* as in struct attach_totals */
     char unclear[ATTACH_TEXT];
 };
@@ -65,6 +65,7 @@ struct attach {
     struct stallrec_config core_config;  /* config as changed by rec_policy_begin */
     struct stallrec_callbacks callbacks; /* the caller's callbacks */
     void *user_data;
+    void (*taken_back)(void *user, uint64_t was_ms); /* attach_options.taken_back */
     struct remote_process process;
     struct remote_thread leader; /* the main thread, watched or not */
     uint64_t program; /* result of remote_thread_program for the leader; 0: the program is not named

@@ -277,6 +277,9 @@ static void follow_budget(struct attach_watch *w, bool busy_long, uint64_t now_n
     if (changes & EDGE_BUDGET_CONDITIONS) {
         finder_forget_conditions(&w->edges.finder);
     }
+    if (changes & EDGE_BUDGET_RESUMED) {
+        wait_edges_read(&w->edges, now_ns);
+    }
     if (changes & EDGE_BUDGET_RESUMED || (changes & EDGE_BUDGET_WIDENED && !w->edges.blocks)) {
         look_at_thread(w, now_ns);
     }

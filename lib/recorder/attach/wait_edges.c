@@ -30,8 +30,21 @@ static void end_fragments(struct wait_edges *e) {
     e->fragments_ns = 0;
 }
 
+/* Judges the pause in reading before the busy stretch that ends at at_ns. The stretch began in the
+ * pause, or with its end. */
+static void count_pause(struct wait_edges *e, uint64_t at_ns) {
+    uint64_t length_ns = e->busy && at_ns > e->busy_ns ? at_ns - e->busy_ns : 0;
+    if (e->pause_ns > 0 && e->known && length_ns + e->pause_ns >= e->threshold_ns) {
+        bool is_told = length_ns >= e->threshold_ns;
+        e->hidden += !is_told;
+        e->unwatched_ns += e->pause_ns + (is_told ? 0 : length_ns);
+    }
+    e->pause_ns = 0;
+}
+
 static void tell_wait_edge(struct wait_edges *e, enum rec_loop_event kind, uint64_t at_ns) {
     count_fragment(e, at_ns);
+    count_pause(e, at_ns);
     e->busy = kind != REC_LOOP_SLEEP;
     e->busy_ns = e->busy ? at_ns : 0;
     e->edge_ns = at_ns;
@@ -40,6 +53,7 @@ static void tell_wait_edge(struct wait_edges *e, enum rec_loop_event kind, uint6
 
 static void doubt(struct wait_edges *e, uint64_t at_ns) {
     e->known = false;
+    e->pause_ns = 0;
     e->fragments_ns = 0; /* judged again when the loop is known */
     e->busy = true;
     e->busy_ns = e->edge_ns = at_ns;
@@ -266,11 +280,21 @@ void wait_edges_miss(struct wait_edges *e, uint64_t at_ns) {
     if (e->busy) {
         tell_wait_edge(e, REC_LOOP_SLEEP, at_ns);
     }
+    e->missed_ns = e->sampled ? 0 : at_ns;
+}
+
+void wait_edges_read(struct wait_edges *e, uint64_t at_ns) {
+    e->pause_ns = e->missed_ns != 0 && at_ns > e->missed_ns ? at_ns - e->missed_ns : 0;
+    e->longest_ns = e->pause_ns > e->longest_ns ? e->pause_ns : e->longest_ns;
+    e->missed_ns = 0;
 }
 
 void wait_edges_resume(struct wait_edges *e, uint64_t at_ns) {
+    uint64_t pause_ns = e->pause_ns;
     if (!e->busy) {
+        e->pause_ns = 0;
         tell_wait_edge(e, REC_LOOP_WAKE, at_ns);
+        e->pause_ns = pause_ns;
     }
 }
 
@@ -292,6 +316,7 @@ void wait_edges_finish(struct wait_edges *e, uint64_t at_ns) {
     finder_finish(&e->finder, at_ns);
     take_news(e, at_ns);
     count_fragment(e, at_ns);
+    count_pause(e, at_ns);
     end_fragments(e);
 }
 

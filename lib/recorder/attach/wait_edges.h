@@ -41,9 +41,15 @@ struct wait_edges {
     /* Ns of busy stretches since the loop's last wait, each shorter than a stall, with missed waits
      * between them. */
     uint64_t fragments_ns;
-    /* Ns of such stretches that would together be a stall if no wait was missed, so that it is not
-     * known whether there was one. */
+    /* Ns of such stretches that would together be a stall if no wait was missed, and of `hidden`,
+     * so that it is not known whether there was one. */
     uint64_t unwatched_ns;
+    /* If `sampled` is false: time from which on nothing was read; 0: all is read. */
+    uint64_t missed_ns;
+    uint64_t pause_ns;   /* ns for which nothing was read before the current busy stretch */
+    uint64_t longest_ns; /* the longest such pause so far */
+    uint64_t hidden;     /* number of pauses that may hide a stall, or a part without which what was
+                            read is shorter than one */
 };
 
 /* Functions for the finder, which get ctx. */
@@ -69,6 +75,9 @@ void wait_edges_exit(struct wait_edges *e, uint64_t at_ns);
  * known, the waits before at_ns are forgotten (finder_miss), so that the time before at_ns is never
  * attributed. */
 void wait_edges_miss(struct wait_edges *e, uint64_t at_ns);
+/* Reports that waits are read again from at_ns on, after wait_edges_miss; wait_edges_resume may
+ * follow. */
+void wait_edges_read(struct wait_edges *e, uint64_t at_ns);
 /* Reports that the thread is seen again at at_ns, in no wait of its loop. */
 void wait_edges_resume(struct wait_edges *e, uint64_t at_ns);
 /* Reports that the thread is idle from at_ns on in a wait whose start was not seen: either an

@@ -141,6 +141,32 @@ static void no_stretch_lasts_over_a_missed_wait(void **state) {
     assert_false(was_idle_at(1300 * MS));
 }
 
+/* Turns while the thread turns too often to be read: from 9 s on nothing is read for pause_ms, and
+ * the thread is then seen busy for busy_ms. */
+static void pause_reading(uint64_t pause_ms, uint64_t busy_ms) {
+    wait_edges_exit(&e, 9000 * MS);
+    wait_edges_miss(&e, 9000 * MS);
+    wait_edges_read(&e, (9000 + pause_ms) * MS);
+    wait_edges_resume(&e, (9000 + pause_ms) * MS);
+    enter(LOOP, SHALLOW, true, (9000 + pause_ms + busy_ms) * MS);
+}
+
+static void pause_in_reading_that_may_hide_a_stall_is_not_watched(void **state) {
+    static const struct {
+        uint64_t pause_ms, busy_ms, unwatched_ms, hidden;
+    } cases[] = {{50, 190, 0, 0}, {50, 210, 260, 1}, {50, 300, 50, 0}, {290, 10, 300, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin_edges_at(false);
+        learn_loop();
+        enter(LOOP, SHALLOW, true, 8900 * MS);
+        pause_reading(cases[i].pause_ms, cases[i].busy_ms);
+        assert_int_equal(e.unwatched_ns, cases[i].unwatched_ms * MS);
+        assert_int_equal(e.hidden, cases[i].hidden);
+        assert_int_equal(e.longest_ns, cases[i].pause_ms * MS);
+    }
+}
+
 /* What is older than the times that are kept is not judged. */
 static void only_the_latest_missed_waits_are_kept(void **state) {
     (void)state;
@@ -430,6 +456,7 @@ int main(void) {
         T(wait_that_goes_on_is_idle_until_it_ends),
         T(what_was_before_the_loop_was_known_is_told),
         T(no_stretch_lasts_over_a_missed_wait),
+        T(pause_in_reading_that_may_hide_a_stall_is_not_watched),
         T(only_the_latest_missed_waits_are_kept),
         T(long_reply_does_not_replace_a_loop),
         T(broken_time_as_long_as_a_stall_is_not_watched),

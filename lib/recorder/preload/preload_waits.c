@@ -51,7 +51,7 @@ static struct {
     _Atomic(int (*)(const sigset_t *, int *)) sigwait;
     _Atomic(int (*)(const sigset_t *, siginfo_t *)) sigwaitinfo;
     _Atomic(int (*)(const sigset_t *, siginfo_t *, const struct timespec *)) sigtimedwait;
-    _Atomic(int (*)(sem_t *)) sem_wait;
+    _Atomic(int (*)(sem_t *)) sem_wait, sem_trywait;
     _Atomic(int (*)(sem_t *, const struct timespec *)) sem_timedwait;
     _Atomic(int (*)(sem_t *, clockid_t, const struct timespec *)) sem_clockwait;
     _Atomic(int (*)(const struct timespec *, struct timespec *)) nanosleep;
@@ -78,6 +78,7 @@ void preload_resolve_waits(void) {
     preload_resolve("sigwaitinfo", &real.sigwaitinfo);
     preload_resolve("sigtimedwait", &real.sigtimedwait);
     preload_resolve("sem_wait", &real.sem_wait);
+    preload_resolve("sem_trywait", &real.sem_trywait);
     preload_resolve("sem_timedwait", &real.sem_timedwait);
     preload_resolve("sem_clockwait", &real.sem_clockwait);
     preload_resolve("nanosleep", &real.nanosleep);
@@ -274,8 +275,21 @@ INTERPOSED int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct t
 
 /* ---- locks ---- */
 
+/* Takes the semaphore if it is free, so that there is no wait to report. As sem_wait does, it acts
+ * upon a request to cancel the thread before. errno is kept. */
+static bool take_free(sem_t *sem) {
+    int saved_errno = errno;
+    pthread_testcancel();
+    bool taken = real.sem_trywait(sem) == 0;
+    errno = saved_errno;
+    return taken;
+}
+
 INTERPOSED int sem_wait(sem_t *sem) {
     const uint64_t frame_pointer = waits_begin();
+    if (take_free(sem)) {
+        return 0;
+    }
     if (!preload_begin_lock(CALLER(true))) {
         return real.sem_wait(sem);
     }

@@ -401,10 +401,17 @@ static void say_earlier(const struct preload_report *report, uint64_t count) {
     }
 }
 
-static void summarise(const struct run *run, const struct recorder_ending *end) {
+static void summarise(const struct run *run, struct recorder_ending *end) {
     static struct preload_report copy;
     struct recover_counts got;
     recover_dumps(run, end, &got);
+    if (run->settings.follow) {
+        struct strbuf mark = {0};
+        const char *path = getenv(PRELOAD_ENV_REPORT_AT);
+        strbuf_addf(&mark, "%s=%s", PRELOAD_ENV_REPORT_AT, path ? path : "");
+        end->left = unwatched_left(run->report.memory, strbuf_cstr(&mark));
+        strbuf_release(&mark);
+    }
     /* A copy, as processes that still run write to the report. */
     memcpy(&copy, run->report.memory, sizeof copy);
     if (!run->settings.quiet) {

@@ -295,7 +295,7 @@ static void say_without_loop(const struct recorder_sums *sums, const char *name,
  * the program was not ended by a filter of system calls (SIGSYS). */
 static bool is_complete(const struct preload_report *report, const struct recorder_ending *end,
                         const struct recover_counts *got) {
-    return end->signal != SIGSYS && got->running == 0 && report->failed == 0 &&
+    return end->signal != SIGSYS && got->running == 0 && end->left == 0 && report->failed == 0 &&
            report->cloned == 0 && report->recorded <= PRELOAD_PROCESSES;
 }
 
@@ -482,12 +482,17 @@ static void say_clones(uint32_t cloned) {
 
 /* Prints the numbers of processes that the counts leave out: those that still run, those beyond the
  * limit, and those that were not recorded. */
-static void say_rest(const struct preload_report *report, const struct recover_counts *got) {
+static void say_rest(const struct preload_report *report, const struct recorder_ending *end,
+                     const struct recover_counts *got) {
     if (got->running > 0) {
         cli_say(TOOL,
                 "%" PRIu32 " process%s still run%s: what %s record%s from now on is not told here",
                 got->running, got->running == 1 ? "" : "es", got->running == 1 ? "s" : "",
                 got->running == 1 ? "it" : "they", got->running == 1 ? "s" : "");
+    }
+    if (end->left > 0) {
+        cli_say(TOOL, "%" PRIu32 " process%s still run%s and never waited so far: not recorded",
+                end->left, end->left == 1 ? "" : "es", end->left == 1 ? "s" : "");
     }
     if (report->recorded > PRELOAD_PROCESSES) {
         cli_say(TOOL, "%" PRIu32 " more processes were recorded, which are not counted here",
@@ -582,7 +587,7 @@ void recorder_say_summary(const struct preload_report *report, const struct reco
     }
     if (!set->quiet) {
         say_cut(report, &sums);
-        say_rest(report, got);
+        say_rest(report, end, got);
         unwatched_say(others, TOOL);
     }
     if (report->trace_failed != 0) {

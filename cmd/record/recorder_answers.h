@@ -49,6 +49,7 @@ struct recorder_ending {
     int pid;
     int64_t began_ms;            /* Unix time of the program's start */
     uint64_t began_ns, ended_ns; /* times of CLOCK_MONOTONIC */
+    uint32_t left;               /* number of processes of unwatched_left */
 };
 
 /* Prints a line for each stall that began, ended or was taken back in the recorded processes since

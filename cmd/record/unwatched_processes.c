@@ -1,6 +1,7 @@
 /* Finds unwatched processes by looking through /proc. */
 #include "record/unwatched_processes.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/parse.h"
 #include "base/strbuf.h"
 #include "cli.h"
 #include "recorder/attach/remote_process.h"
@@ -147,6 +149,51 @@ uint32_t unwatched_count(const struct unwatched_processes *u, uint64_t *ms) {
             count++;
             *ms += (p->seen_ns - p->since_ns) / 1000000;
         }
+    }
+    return count;
+}
+
+/* Has the process with this folder of /proc the entry in its environment? */
+static bool has_environment(const char *folder, const char *mark) {
+    struct strbuf path = {0};
+    char *entry = NULL;
+    size_t room = 0;
+    ssize_t size;
+    bool has = false;
+    strbuf_addf(&path, "/proc/%s/environ", folder);
+    FILE *file = path.failed ? NULL : fopen(strbuf_cstr(&path), "re");
+    while (file && !has && (size = getdelim(&entry, &room, '\0', file)) >= 0) {
+        has = strcmp(entry, mark) == 0;
+    }
+    if (file) {
+        fclose(file);
+    }
+    free(entry);
+    strbuf_release(&path);
+    return has;
+}
+
+static bool has_recorder(const struct preload_report *report, uint32_t pid) {
+    for (uint32_t i = 0; i < PRELOAD_PROCESSES; i++) {
+        if (__atomic_load_n(&report->process[i].pid, __ATOMIC_RELAXED) == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t unwatched_left(const struct preload_report *report, const char *mark) {
+    uint32_t count = 0;
+    DIR *folder = opendir("/proc");
+    const struct dirent *one;
+    while (folder && (one = readdir(folder)) != NULL) {
+        uint64_t pid;
+        count += parse_u64(one->d_name, strlen(one->d_name), INT32_MAX, &pid) &&
+                 preload_is_watched(report, (uint32_t)pid) &&
+                 !has_recorder(report, (uint32_t)pid) && has_environment(one->d_name, mark);
+    }
+    if (folder) {
+        closedir(folder);
     }
     return count;
 }

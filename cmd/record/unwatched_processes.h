@@ -38,6 +38,11 @@ void unwatched_look(struct unwatched_processes *u, const struct preload_report *
  * longer than a program that starts needs to load its libraries, and sets *ms to the sum of these
  * times. */
 uint32_t unwatched_count(const struct unwatched_processes *u, uint64_t *ms);
+/* Returns the number of living processes in which the library watches and no recorder was started,
+ * as none of their waits was seen. mark: the entry "NAME=VALUE" of their environment that tells
+ * this run's from others. A process whose environment cannot be read, or with another /proc, is
+ * left out. */
+uint32_t unwatched_left(const struct preload_report *report, const char *mark);
 /* Prints how many processes unwatched_count returns, their time and the names of the first four in
  * a line that begins with the tool's name, and the number `left_out` in another line; a line is
  * left out if its number is 0. */

@@ -13,8 +13,8 @@ import org.apache.flink.connector.file.src.util.*;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.JsonNodeFactory;
 
 /** Reads the lines of a batch in blocks. The batch is plain, gzip or zip, as its first bytes tell. A file that is a report of many lines becomes one
- *  line, an envelope (stall-input/1). Damaged data end the batch with a refused block; a line that is too long is a refused block. The same bytes give
- *  the same blocks. */
+ *  line, an envelope (stall-input/1). Damaged data end the batch with a refused block; a line that is too long is a refused block. The same bytes
+ *  give the same blocks. */
 public final class BlockReader implements BulkFormat.Reader<Block> {
     private static final int MAX_LINE = 64 << 20;
     private static final int BLOCK = 1 << 20; // bytes of a block, unless one line is longer: as much as a pipe may hold
@@ -22,27 +22,27 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
     private static final int KEPT = 1024;     // bytes that are kept of a line that is too long
 
     private final String batch;
+    private final int magic; // its first two bytes
     private final InputStream outer;
-    private final boolean zipped;
     private InputStream in; // the open file; null: none
     private byte[] buffer = new byte[BLOCK];
     private int at, filled;
     private String source;
     private long passed;        // number of lines of the file that were read or refused
     private long blocks;        // number of blocks of the batch that readBatch gave
+    private boolean whole;      // the file is one report
     private boolean complete;   // the buffer has the file's last bytes
-    private IOException damage; // why the file could not be read to its end; null: no damage was met
+    private String damage;      // why the file could not be read to its end; null: no damage was met
     private boolean ended;
 
     /** in: belongs to the reader from now on. source: the name of the batch, which its blocks have as their source. */
     public BlockReader(InputStream in, String source) throws IOException {
         InputStream marked = new BufferedInputStream(in, 1 << 16);
         batch = this.source = source;
-        marked.mark(4);
-        int first = marked.read(), second = marked.read();
+        marked.mark(2);
+        magic = marked.read() << 8 | marked.read();
         marked.reset();
-        zipped = first == 0x1f && second == 0x8b;
-        outer = first == 'P' && second == 'K' ? new ZipInputStream(marked) : marked;
+        outer = magic == ('P' << 8 | 'K') ? new ZipInputStream(marked) : marked;
     }
 
     /** Returns the next block; null at the end. Throws IOException if the storage fails; damaged data give a refused block. */
@@ -52,18 +52,15 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
                 Block block = in == null ? null : read();
                 if (block != null) return block;
                 if (damage == null) nextFile();
+                else ended = true;
             } catch (EOFException | ZipException e) {
-                damage = e;
+                damage = e.getMessage() == null ? "it ends too early" : e.getMessage();
                 complete = true; // the lines before the damage are read first
-                continue;
-            }
-            if (damage != null) {
-                ended = true;
-                String why = damage.getMessage() == null ? "it ends too early" : damage.getMessage();
-                return new Block(new byte[0], source, passed + 1, "the rest of the batch cannot be read: " + why);
             }
         }
-        return null;
+        Block rest = damage == null ? null : new Block(new byte[0], source, passed + 1, "the rest of the batch cannot be read: " + damage);
+        damage = null;
+        return rest;
     }
 
     @Override public BulkFormat.RecordIterator<Block> readBatch() throws IOException {
@@ -82,7 +79,7 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
             if (ended || entry.isDirectory()) return;
             source = batch + "!" + entry.getName();
             in = zip;
-        } else if (first) in = zipped ? new GZIPInputStream(outer, 1 << 16) : outer;
+        } else if (first) in = magic == 0x1f8b ? new GZIPInputStream(outer, 1 << 16) : outer;
         else ended = true;
         at = filled = 0;
         passed = 0;
@@ -93,12 +90,12 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
     private Block read() throws IOException {
         if (passed == 0 && at == 0) {
             if (filled == 0) fill();
-            if (isReport()) return report();
+            whole = isReport();
         }
         int end;
         while ((end = cut()) == at) {
             if (complete) return damage == null && at < filled ? take(filled) : null;
-            if (filled - at > MAX_LINE) return tooLong("a line");
+            if (filled - at > MAX_LINE) return tooLong();
             fill();
         }
         return take(end);
@@ -107,15 +104,16 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
     /** Returns the place behind the last line that ends in the next BLOCK bytes, or, if none does, behind the first line; `at`: the buffer has no end
      *  of line. */
     private int cut() {
-        for (int i = Math.min(filled, at + BLOCK); i > at; i--)
+        for (int i = Math.min(filled, at + BLOCK); i > at && !whole; i--)
             if (buffer[i - 1] == '\n') return i;
-        return Math.max(at, Bytes.find(buffer, at, filled, '\n') + 1);
+        return firstEnd();
     }
 
+    private int firstEnd() { return whole ? at : Math.max(at, Bytes.find(buffer, at, filled, '\n') + 1); }
+
     private Block take(int end) {
-        boolean open = buffer[end - 1] != '\n';
-        byte[] text = Arrays.copyOfRange(buffer, at, end + (open ? 1 : 0));
-        text[text.length - 1] = '\n';
+        byte[] text = whole ? envelope() : Arrays.copyOfRange(buffer, at, buffer[end - 1] == '\n' ? end : end + 1);
+        text[text.length - 1] = '\n'; // the file's last line may lack it
         Block block = new Block(text, source, passed + 1, "");
         passed += block.lines();
         at = end;
@@ -135,15 +133,15 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
     }
 
     /** Returns a refused block for a line or a report that is too long, and skips that line or report. */
-    private Block tooLong(String what) throws IOException {
-        Block block = new Block(Arrays.copyOfRange(buffer, at, at + KEPT), source, ++passed, what + " of more than " + (MAX_LINE >> 20) + " MB");
-        int end;
+    private Block tooLong() throws IOException {
+        String reason = (whole ? "a report" : "a line") + " of more than " + (MAX_LINE >> 20) + " MB";
+        Block block = new Block(Arrays.copyOfRange(buffer, at, at + KEPT), source, ++passed, reason);
         do {
             at = filled;
             fill();
-            end = what.equals("a line") ? Bytes.find(buffer, 0, filled, '\n') + 1 : 0;
-        } while (end == 0 && !complete);
-        at = end == 0 ? filled : end;
+            at = firstEnd();
+        } while (at == 0 && !complete);
+        if (at == 0) at = filled;
         return block;
     }
 
@@ -158,14 +156,10 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
         return objects * 2 < lines;
     }
 
-    private Block report() throws IOException {
-        while (!complete && filled <= MAX_LINE) fill();
-        if (filled > MAX_LINE) return tooLong("a report");
-        at = filled;
-        passed = 1;
+    /** Returns the file as a line. */
+    private byte[] envelope() {
         String name = source.substring(source.lastIndexOf('/') + 1), text = new String(buffer, 0, filled, UTF_8);
-        String line = JsonNodeFactory.instance.objectNode().put("format", "stall-input/1").put("name", name).put("text", text) + "\n";
-        return damage == null ? new Block(line.getBytes(UTF_8), source, 1, "") : null;
+        return (JsonNodeFactory.instance.objectNode().put("format", "stall-input/1").put("name", name).put("text", text) + "\n").getBytes(UTF_8);
     }
 
     @Override public void close() throws IOException { outer.close(); }
@@ -183,7 +177,6 @@ public final class BlockReader implements BulkFormat.Reader<Block> {
         }
 
         @Override public boolean isSplittable() { return false; }
-
         @Override public TypeInformation<Block> getProducedType() { return Block.TYPE; }
     }
 }

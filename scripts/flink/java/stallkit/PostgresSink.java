@@ -5,9 +5,9 @@ import java.sql.*;
 import java.util.*;
 import org.apache.flink.api.connector.sink2.*;
 
-/** Writes rows into a table of PostgreSQL. Each row is an absolute total, so that writing it twice changes nothing. Rows are written before a checkpoint
- *  is complete; after a failure the job writes those since the last checkpoint again. url: a JDBC URL; the password, if there is one, is in it or in
- *  PostgreSQL's password file. */
+/** Writes rows into a table of PostgreSQL. Each row is an absolute total, so that writing it twice changes nothing. Rows are written before a
+ *  checkpoint is complete; after a failure the job writes those since the last checkpoint again. url: a JDBC URL; the password, if there is one, is
+ *  in it or in PostgreSQL's password file. */
 record PostgresSink(String url, String table) implements Sink<Row> {
     private static final int MOST_HELD = 5000;
     // Writers that create the table at the same time may collide in PostgreSQL's catalog, so they take a lock.
@@ -48,8 +48,7 @@ record PostgresSink(String url, String table) implements Sink<Row> {
             try (PreparedStatement upsert = connection.prepareStatement(statement)) {
                 for (Row row : rows.values()) {
                     for (int i = 0; i < row.getArity(); i++)
-                        if (row.getField(i) instanceof String text) upsert.setString(i + 1, text.replace('\0', '\ufffd'));
-                        else upsert.setLong(i + 1, row.getField(i));
+                        upsert.setObject(i + 1, row.getField(i) instanceof String text ? text.replace('\0', '\ufffd') : row.getField(i));
                     upsert.addBatch();
                 }
                 upsert.executeBatch();

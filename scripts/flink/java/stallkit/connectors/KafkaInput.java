@@ -14,29 +14,23 @@ import stallkit.*;
 
 /** Reads the messages of a topic; each is a batch, as a file is. A job that continues from a checkpoint reads on from the positions in it; another
  *  job begins at the group's offsets at the broker, or at the start. */
-public final class KafkaInput {
-    private KafkaInput() { }
-
+public final class KafkaInput implements KafkaRecordDeserializationSchema<Block> {
     /** --kafka: brokers; --topic; --group; --follow: read on after the last message that was there at the start. */
     public static DataStream<Block> read(StreamExecutionEnvironment env, ParameterTool options) {
         var source = KafkaSource.<Block>builder()
             .setBootstrapServers(options.get("kafka")).setTopics(options.get("topic", "stalls")).setGroupId(options.get("group", "stallkit"))
-            .setStartingOffsets(OffsetsInitializer.committedOffsets(OffsetResetStrategy.EARLIEST)).setDeserializer(new Messages());
+            .setStartingOffsets(OffsetsInitializer.committedOffsets(OffsetResetStrategy.EARLIEST)).setDeserializer(new KafkaInput());
         if (!options.has("follow")) source.setBounded(OffsetsInitializer.latest());
         return env.fromSource(source.build(), WatermarkStrategy.noWatermarks(), "kafka", Block.TYPE).uid("kafka");
     }
 
-    private static final class Messages implements KafkaRecordDeserializationSchema<Block> {
-        private static final long serialVersionUID = 1;
-
-        @Override public void deserialize(ConsumerRecord<byte[], byte[]> message, Collector<Block> out) throws IOException {
-            if (message.value() == null) return;
-            String source = message.topic() + "-" + message.partition() + "@" + message.offset();
-            try (BlockReader blocks = new BlockReader(new ByteArrayInputStream(message.value()), source)) {
-                for (Block block; (block = blocks.next()) != null;) out.collect(block);
-            }
+    @Override public void deserialize(ConsumerRecord<byte[], byte[]> message, Collector<Block> out) throws IOException {
+        if (message.value() == null) return;
+        String source = message.topic() + "-" + message.partition() + "@" + message.offset();
+        try (BlockReader blocks = new BlockReader(new ByteArrayInputStream(message.value()), source)) {
+            for (Block block; (block = blocks.next()) != null;) out.collect(block);
         }
-
-        @Override public TypeInformation<Block> getProducedType() { return Block.TYPE; }
     }
+
+    @Override public TypeInformation<Block> getProducedType() { return Block.TYPE; }
 }

@@ -1,10 +1,8 @@
 package stallkit;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.nio.charset.StandardCharsets.*;
 
 import java.io.ByteArrayOutputStream;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
 import java.util.*;
 import org.apache.flink.api.common.typeinfo.*;
 import org.apache.flink.api.java.tuple.Tuple6;
@@ -14,59 +12,50 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.*;
 /** Lines of the input, each with its end of line. The fields: f0, the bytes of the lines; f1, the source, where they are from; f2, the number of
  *  the first line in the source; f3, why the lines are refused, or ""; f4, the key of all of them, or "" if each line begins with a key of its own;
  *  f5, the numbers of the lines in the source, or nothing if they follow each other. */
-@SuppressWarnings({"unchecked", "deprecation"}) // of the copy() that all tuples have; an id is ASCII
+@SuppressWarnings("unchecked") // of the copy() that all tuples have
 public final class Block extends Tuple6<byte[], String, Long, String, String, long[]> {
     public static final TypeInformation<Block> TYPE = new TupleTypeInfo<>(
-        Block.class, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO, Types.STRING, Types.LONG, Types.STRING, Types.STRING,
-        PrimitiveArrayTypeInfo.LONG_PRIMITIVE_ARRAY_TYPE_INFO);
+        Block.class, Types.PRIMITIVE_ARRAY(Types.BYTE), Types.STRING, Types.LONG, Types.STRING, Types.STRING, Types.PRIMITIVE_ARRAY(Types.LONG));
     private static final byte[] BEGIN = "{\"format\":\"stall-dump/1\",\"id\":\"".getBytes(UTF_8);
     private static final int MAX_ID = 64;
-    private static final long[] FOLLOWING = {};
 
     private transient int[] ends;    // where each line ends; null: not looked for yet
     private transient String[] keys; // key of each line; null: not looked for yet
 
     public Block() { }
 
-    Block(byte[] text, String source, long first, String reason) { super(text, source, first, reason, "", FOLLOWING); }
+    Block(byte[] text, String source, long first, String reason) { this(text, source, first, reason, "", new long[0]); }
+
+    private Block(byte[] text, String source, long first, String reason, String key, long[] numbers) {
+        super(text, source, first, reason, key, numbers);
+    }
 
     byte[] text() { return f0; }
-    int lines() { return ends().length; }
-    boolean refused() { return !f3.isEmpty(); }
-    String reason() { return f3; }
     String source() { return f1; }
+    String reason() { return f3; }
+    boolean refused() { return !f3.isEmpty(); }
 
     private int[] ends() { return ends == null ? ends = Bytes.ends(f0) : ends; }
-    private int begin(int index) { return index == 0 ? 0 : ends()[index - 1]; }
-    private int end(int index) { return ends()[index]; }
-
+    int lines() { return ends().length; }
+    int begin(int index) { return index == 0 ? 0 : ends()[index - 1]; }
+    byte[] line(int index) { return Arrays.copyOfRange(f0, begin(index), ends()[index]); }
     long number(int index) { return f5.length == 0 ? f2 + index : f5[index]; }
+    boolean isBlank(int index) { return Bytes.trimmed(f0, begin(index), ends()[index]) == begin(index); }
 
     /** Returns a block of the lines with these indices. */
     Block part(BitSet wanted) {
-        long[] numbers = new long[wanted.cardinality()];
-        if (numbers.length == lines()) return this;
+        if (wanted.cardinality() == lines()) return this;
         ByteArrayOutputStream text = new ByteArrayOutputStream(f0.length);
-        int count = 0;
-        for (int i = wanted.nextSetBit(0); i >= 0; i = wanted.nextSetBit(i + 1)) {
-            text.write(f0, begin(i), end(i) - begin(i));
-            numbers[count++] = number(i);
-        }
-        Block part = new Block(text.toByteArray(), f1, numbers[0], f3);
-        part.f4 = f4;
-        part.f5 = numbers;
-        return part;
+        wanted.stream().forEach(i -> text.write(f0, begin(i), ends()[i] - begin(i)));
+        long[] numbers = wanted.stream().mapToLong(this::number).toArray();
+        return new Block(text.toByteArray(), f1, f2, f3, f4, numbers);
     }
 
     /** Returns a block of one line, which stands for the line with this index and has this key. */
-    Block answered(int index, byte[] text, String key) {
-        Block line = new Block(text, f1, number(index), "");
-        line.f4 = key;
-        return line;
-    }
+    Block answered(int index, byte[] text, String key) { return new Block(text, f1, number(index), "", key, new long[0]); }
 
     /** Returns a refused block of the line with this index. */
-    Block refusedLine(int index, String reason) { return new Block(Arrays.copyOfRange(f0, begin(index), end(index)), f1, number(index), reason); }
+    Block refusedLine(int index, String reason) { return new Block(line(index), f1, number(index), reason); }
 
     /** The key of the first line, by which a block is given to a task; the keys of its other lines belong to the same task. */
     String key() { return key(0); }
@@ -81,26 +70,16 @@ public final class Block extends Tuple6<byte[], String, Long, String, String, lo
     private String idAt(int from) {
         int id = from + BEGIN.length, end = id;
         if (!Arrays.equals(f0, from, Math.min(id, f0.length), BEGIN, 0, BEGIN.length)) return "";
-        while (end < f0.length && end - id <= MAX_ID && isOfId(f0[end])) end++;
-        return end < f0.length && f0[end] == '"' && end - id <= MAX_ID ? new String(f0, 0, id, end - id) : "";
+        while (end < f0.length && end - id <= MAX_ID && (Character.isLetterOrDigit(f0[end]) || f0[end] == '-')) end++;
+        return end < f0.length && f0[end] == '"' && end - id <= MAX_ID ? new String(f0, id, end - id, ISO_8859_1) : "";
     }
-
-    private static boolean isOfId(byte c) { return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-'; }
-
-    boolean isBlank(int index) { return Bytes.trimmed(f0, begin(index), end(index)) == begin(index); }
-
-    /** Returns a dump of this head and, as its JSON, the line with this index without its end of line. */
-    Dump behind(Dump head, int index) { return head.with(f0, begin(index), end(index) - 1); }
 
     /** Returns the dead letter of a refused block: one line of JSON. A text that is not UTF-8 is in it as base64. */
     String deadLetter() {
-        ObjectNode letter = JsonNodeFactory.instance.objectNode().put("format", "stall-dead-letter/1").put("source", f1).put("line", f2).put("reason", f3);
-        byte[] text = Arrays.copyOf(f0, Bytes.trimmed(f0, 0, f0.length));
-        try {
-            letter.put("text", UTF_8.newDecoder().decode(ByteBuffer.wrap(text)).toString());
-        } catch (CharacterCodingException e) {
-            letter.put("base64", text);
-        }
-        return letter.toString();
+        ObjectNode letter = JsonNodeFactory.instance.objectNode().put("format", "stall-dead-letter/1").put("source", f1).put("line", f2);
+        letter.put("reason", f3);
+        byte[] bytes = Arrays.copyOf(f0, Bytes.trimmed(f0, 0, f0.length));
+        String text = new String(bytes, UTF_8);
+        return (Arrays.equals(text.getBytes(UTF_8), bytes) ? letter.put("text", text) : letter.put("base64", bytes)) + "\n";
     }
 }

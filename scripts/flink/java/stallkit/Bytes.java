@@ -2,14 +2,12 @@ package stallkit;
 
 import java.lang.invoke.*;
 import java.nio.ByteOrder;
-import java.util.Arrays;
+import java.util.stream.IntStream;
 
 /** Searches bytes, eight at once, and makes room in buffers. */
 final class Bytes {
     private static final VarHandle EIGHT = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final long ONES = 0x0101010101010101L;
-
-    private Bytes() { }
 
     /** Returns the place of the first byte `wanted` (ASCII) from `from` to before `end`; -1: there is none. */
     static int find(byte[] text, int from, int end, char wanted) {
@@ -30,14 +28,10 @@ final class Bytes {
         return differs - ONES & ~differs & ONES << 7;
     }
 
+    private static int lineEnd(byte[] text, int from) { return find(text, from, text.length, '\n') + 1; }
+
     /** Returns the place behind each end of line. */
-    static int[] ends(byte[] text) {
-        int[] ends = new int[64];
-        int count = 0;
-        for (int at = 0; (at = find(text, at, text.length, '\n') + 1) > 0; ends[count++] = at)
-            if (count == ends.length) ends = Arrays.copyOf(ends, 2 * count);
-        return Arrays.copyOf(ends, count);
-    }
+    static int[] ends(byte[] text) { return IntStream.iterate(lineEnd(text, 0), end -> end > 0, end -> lineEnd(text, end)).toArray(); }
 
     /** Returns a buffer that begins with the `left` bytes from `at` on of the given buffer. Its size is `least` bytes, or, if `left` is not less, 2 *
      *  `left`, but at most `most`. */

@@ -2,17 +2,16 @@ package stallkit;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import java.io.*;
-import java.util.*;
+import java.util.Arrays;
 import org.apache.flink.api.common.typeinfo.*;
 import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.api.java.typeutils.TupleTypeInfo;
 
-/** A dump, a session record, a refusal or a partial, as the filters answered it. f0: the head that stallclassify --heads writes, then the JSON or the
- *  partial's text. f1: where the head ends. */
+/** A dump, a session record, a refusal or a partial, as the filters answered it. f0: the head that stallclassify --heads writes. f1: the JSON, or a
+ *  partial's text, as a line. */
 @SuppressWarnings("unchecked") // of the copy() that all tuples have
-public final class Dump extends Tuple2<byte[], Integer> {
-    static final TypeInformation<Dump> TYPE = new TupleTypeInfo<>(Dump.class, PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO, Types.INT);
+public final class Dump extends Tuple2<byte[], byte[]> {
+    static final TypeInformation<Dump> TYPE = new TupleTypeInfo<>(Dump.class, Types.PRIMITIVE_ARRAY(Types.BYTE), Types.PRIMITIVE_ARRAY(Types.BYTE));
     static final String NO_HOUR = "unknown";
     static final int LENGTH = Field.values().length - 1;
 
@@ -21,16 +20,24 @@ public final class Dump extends Tuple2<byte[], Integer> {
 
     public Dump() { }
 
-    Dump(byte[] answer, int text) { super(answer, text); }
+    Dump(byte[] head, byte[] line) { super(head, line); }
 
     boolean isRefusal() { return f0[0] == 'r'; }
+    boolean has(Field field) { return f0[begin(field)] != '\t'; }
+    byte[] line() { return f1; }
+    Dump with(byte[] line) { return new Dump(f0, line); }
 
     String get(Field field) {
         int from = begin(field);
         return new String(f0, from, Bytes.find(f0, from, f0.length, '\t') - from, UTF_8);
     }
 
-    boolean has(Field field) { return f0[begin(field)] != '\t'; }
+    /** Returns the text of a partial, in which each line ends with a line feed; in an answer it ends with a tab. */
+    byte[] lines() {
+        byte[] lines = Arrays.copyOf(f1, f1.length - 1);
+        for (int i = 0; i < lines.length; i++) if (lines[i] == '\t') lines[i] = '\n';
+        return lines;
+    }
 
     private int begin(Field field) {
         int from = 0;
@@ -43,36 +50,7 @@ public final class Dump extends Tuple2<byte[], Integer> {
 
     /** Returns the key by which dumps are spread over the tasks: the id, behind the kind if it is no dump; of a dump without an id "#" and a hash. */
     String key() {
-        if (!has(Field.ID)) return "#" + Arrays.hashCode(f0);
+        if (!has(Field.ID)) return "#" + Arrays.hashCode(f0) + Arrays.hashCode(f1);
         return f0[0] == 'd' ? get(Field.ID) : get(Field.KIND) + " " + get(Field.ID);
     }
-
-    /** Writes the JSON as a line. */
-    void writeTo(OutputStream out) throws IOException {
-        out.write(f0, f1, f0.length - f1);
-        out.write('\n');
-    }
-
-    /** Returns a dump of the same head and the bytes `from` to `to` of `text` in place of the JSON. */
-    Dump with(byte[] text, int from, int to) {
-        Dump dump = new Dump(Arrays.copyOf(f0, f1 + to - from), f1);
-        System.arraycopy(text, from, dump.f0, f1, to - from);
-        return dump;
-    }
-
-    /** Returns the JSON as a line. */
-    byte[] line() {
-        byte[] line = Arrays.copyOfRange(f0, f1, f0.length + 1);
-        line[line.length - 1] = '\n';
-        return line;
-    }
-
-    /** Returns the text of a partial, in which each line ends with a line feed; in an answer it ends with a tab. */
-    byte[] textOfLines() {
-        byte[] text = text();
-        for (int i = 0; i < text.length; i++) if (text[i] == '\t') text[i] = '\n';
-        return text;
-    }
-
-    byte[] text() { return Arrays.copyOfRange(f0, f1, f0.length); }
 }

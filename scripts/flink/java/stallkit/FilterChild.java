@@ -1,7 +1,9 @@
 package stallkit;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.io.*;
-import java.nio.charset.StandardCharsets;
+import java.nio.file.*;
 import java.util.*;
 import java.util.concurrent.*;
 import org.apache.flink.metrics.*;
@@ -11,10 +13,16 @@ import org.apache.flink.util.concurrent.ExecutorThreadFactory;
  *  thread, of the object itself, writes to the filters, and a third one kills the processes when an answer takes too long. */
 final class FilterChild implements AutoCloseable {
     private static final int BUFFER = 1 << 16;
-    private static final long MOST_COUNTED = 512 << 20; // bytes of counted lines, which are sent again when the processes die, past which hasCountedMuch is true
+    private static final long MOST_COUNTED = 512 << 20; // bytes of counted lines past which hasCountedMuch is true
     private static final byte[] ASK = {'[', ']', '\n'}; // asks for the partials, as does any line without a dump
 
+    /** Takes the dumps of the answer to the line with this index, and why the line, or a part of it, was refused; "": nothing was. */
+    interface Taker { void take(int index, List<Dump> dumps, String reason) throws Exception; }
+
+    private interface Text { void writeTo(OutputStream in) throws IOException; }
+
     private final List<List<String>> commands;
+    private final Path scratch;
     private final long timeoutMillis;
     private final Counter restarts, silent;
     private final ExecutorService writer = Executors.newSingleThreadExecutor(new ExecutorThreadFactory("stall-filter"));
@@ -22,21 +30,18 @@ final class FilterChild implements AutoCloseable {
     private volatile List<Process> processes = List.of();
     private volatile long waitsSince; // time in ns since which an answer is awaited; 0: none is
     private volatile boolean closed, killedForSilence;
-    private byte[] text;   // the lines that were sent last
-    private int count;     // number of the lines in `text`
-    private int answered;  // number of the lines in `text` whose answers were read or given up
-    private boolean alone; // the other lines of `text` are sent again, one by one
-    private final Counted counted; // lines that the processes have counted; null: they count nothing
+    private RandomAccessFile counted; // lines that are counted, but not yet given as partials, in a file without a name; null: not needed yet
+    private long countedLines;  // number of the lines in it
     private String reason = ""; // why the last line without an answer had none
     private InputStream out;
     private byte[] buffer = new byte[BUFFER];
     private int at, filled;
 
-    /** commands: the first one reads the lines, the last one answers. counted: for processes that give partials, too; null for others. timeoutMillis:
-     *  longest time to wait for an answer. */
-    FilterChild(List<List<String>> commands, Counted counted, long timeoutMillis, MetricGroup metrics) {
+    /** commands: the first one reads the lines, the last one answers. scratch: folder for the lines that the processes have counted; null: they count
+     *  nothing. timeoutMillis: longest time to wait for an answer. */
+    FilterChild(List<List<String>> commands, Path scratch, long timeoutMillis, MetricGroup metrics) {
         this.commands = commands;
-        this.counted = counted;
+        this.scratch = scratch;
         this.timeoutMillis = timeoutMillis;
         restarts = metrics.counter("restarts");
         silent = metrics.counter("silent");
@@ -52,13 +57,12 @@ final class FilterChild implements AutoCloseable {
         kill();
     }
 
-    private void kill() {
-        for (Process p : processes) p.destroyForcibly();
-    }
+    private void kill() { processes.forEach(Process::destroyForcibly); }
 
     private void start() throws IOException {
         if (closed) throw new IOException("the filters were stopped");
-        processes = ProcessBuilder.startPipeline(commands.stream().map(c -> new ProcessBuilder(c).redirectError(ProcessBuilder.Redirect.INHERIT)).toList());
+        processes = ProcessBuilder.startPipeline(
+            commands.stream().map(c -> new ProcessBuilder(c).redirectError(ProcessBuilder.Redirect.INHERIT)).toList());
         out = processes.get(processes.size() - 1).getInputStream();
         at = filled = 0;
         killedForSilence = false;
@@ -73,95 +77,87 @@ final class FilterChild implements AutoCloseable {
         kill();
         for (Process p : processes) p.waitFor();
         start();
-        if (counted == null) return;
-        counted.forEach((lines, count) -> {
-            write(lines);
-            for (int left = count; left > 0; left--)
-                if (read() == null) throw new IOException("the filters died of lines that they had answered");
-        });
+        if (countedLines == 0) return;
+        counted.seek(0);
+        write(in -> new FileInputStream(counted.getFD()).transferTo(in));
+        for (long left = countedLines; left > 0; left--)
+            if (read() == null) throw new IOException("the filters died of lines that they had answered");
     }
 
-    private void keep(byte[] lines, int length, int count) throws IOException {
-        if (counted != null) counted.add(lines, length, count);
+    private void keep(byte[] text, int length, int lines) throws IOException {
+        if (scratch == null || lines == 0) return;
+        if (counted == null) {
+            Path path = Files.createTempFile(Files.createDirectories(scratch), "stallkit", ".counted");
+            counted = new RandomAccessFile(path.toFile(), "rw");
+            Files.delete(path); // the file goes when the process ends, even if it is killed
+        }
+        counted.write(text, 0, length);
+        countedLines += lines;
     }
 
     /** Should the partials be given before more is counted? */
-    boolean hasCountedMuch() { return counted != null && counted.bytes() > MOST_COUNTED; }
+    boolean hasCountedMuch() throws IOException { return countedLines > 0 && counted.getFilePointer() > MOST_COUNTED; }
 
-    /** Returns the partials of the lines that were answered since the last call. All lines that were sent must have been answered. */
+    /** Returns the partials of the lines that were answered since the last call. */
     List<Dump> partials() throws IOException, InterruptedException {
-        if (counted == null || counted.bytes() == 0) return List.of();
+        if (countedLines == 0) return List.of();
         List<Dump> partials = ask(ASK);
         if (partials == null) throw new IOException("the filters gave no partials, twice");
         for (Dump partial : partials) if (partial.isRefusal()) throw new IOException(partial.get(Dump.Field.TITLE));
-        counted.clear();
+        counted.setLength(0);
+        countedLines = 0;
         return partials;
     }
 
-    /** Sends whole lines, and does not wait until the filters read them. All lines that were sent before must have been answered. */
-    void send(byte[] lines, int count) throws IOException {
-        text = lines;
-        this.count = count;
-        answered = 0;
-        alone = false;
-        write(text);
+    /** Sends the lines of a block, and passes on the answer to each. If filters die or are silent, the lines without an answer are sent again, one by
+     *  one. */
+    void answer(Block block, Taker taker) throws Exception {
+        int index = 0;
+        write(in -> in.write(block.text()));
+        for (List<Dump> answer; index < block.lines() && (answer = read()) != null; index++) give(answer, index, taker);
+        keep(block.text(), block.begin(index), index);
+        if (index < block.lines()) restart();
+        for (; index < block.lines(); index++) {
+            byte[] line = block.line(index);
+            List<Dump> answer = ask(line);
+            if (answer != null) keep(line, line.length, 1);
+            give(answer, index, taker);
+        }
     }
 
-    private void write(byte[] lines) throws IOException {
-        if (processes.isEmpty()) start();
-        OutputStream in = processes.get(0).getOutputStream();
-        writer.execute(() -> {
-            try {
-                in.write(lines);
-                in.flush();
-            } catch (IOException e) {
-                // The processes have ended; read() finds that out.
-            }
-        });
-    }
-
-    /** Adds the dumps of the answer to the next line to `dumps`. Returns why the line, or a part of it, was refused; "": nothing was. */
-    String answer(List<Dump> dumps) throws IOException, InterruptedException {
-        List<Dump> answer = answer();
-        if (answer == null) return reason;
+    private void give(List<Dump> answer, int index, Taker taker) throws Exception {
+        List<Dump> dumps = new ArrayList<>(1);
         StringJoiner refused = new StringJoiner("; ");
-        for (Dump dump : answer)
+        if (answer == null) refused.add(reason);
+        else for (Dump dump : answer)
             if (dump.isRefusal()) refused.add(dump.get(Dump.Field.TITLE));
             else dumps.add(dump);
-        return refused.toString();
-    }
-
-    /** Returns the answer to the next line; null: it did not come twice, and `reason` says why. If filters die or are silent, the lines without an
-     *  answer are sent again, one by one. */
-    private List<Dump> answer() throws IOException, InterruptedException {
-        List<Dump> answer = alone ? null : read();
-        int index = answered++;
-        if (answer != null) {
-            if (answered == count) keep(text, text.length, count);
-            return answer;
-        }
-        int[] ends = Bytes.ends(text);
-        int begin = index == 0 ? 0 : ends[index - 1];
-        if (!alone) {
-            keep(text, begin, index);
-            restart();
-        }
-        alone = true;
-        byte[] line = Arrays.copyOfRange(text, begin, ends[index]);
-        answer = ask(line);
-        if (answer != null) keep(line, line.length, 1);
-        return answer;
+        taker.take(index, dumps, refused.toString());
     }
 
     /** Sends a line up to two times. Returns the answer; null: none came. */
     private List<Dump> ask(byte[] line) throws IOException, InterruptedException {
         List<Dump> answer = null;
         for (int attempt = 0; attempt < 2 && answer == null; attempt++) {
-            write(line);
+            write(in -> in.write(line));
             answer = read();
             if (answer == null) restart();
         }
         return answer;
+    }
+
+    /** Sends a text, and does not wait until the filters read it. */
+    private void write(Text text) throws IOException {
+        if (processes.isEmpty()) start();
+        OutputStream in = processes.get(0).getOutputStream();
+        writer.execute(() -> {
+            try {
+                text.writeTo(in);
+                in.flush();
+            } catch (IOException e) {
+                // The processes have ended; read() finds that out.
+            }
+        });
     }
 
     /** Reads the next answer: a line of heads, each followed by as many bytes as it says. null: the processes ended before the answer did. */
@@ -171,12 +167,14 @@ final class FilterChild implements AutoCloseable {
             int text = 0, length = 0; // where the JSON and its length begin, counted from `at`
             for (int field = 0; field <= Dump.LENGTH; field++) {
                 length = text;
-                text = tab(text) + 1;
-                if (text == 0) return null;
+                while ((text = Bytes.find(buffer, at + length, filled, '\t') + 1 - at) <= 0)
+                    if (!fill()) return null;
             }
-            int end = text + Integer.parseInt(new String(buffer, at + length, text - 1 - length, StandardCharsets.UTF_8));
+            int end = text + Integer.parseInt(new String(buffer, at + length, text - 1 - length, UTF_8));
             if (!has(end + 1)) return null;
-            dumps.add(new Dump(Arrays.copyOfRange(buffer, at, at + end), text));
+            byte[] line = Arrays.copyOfRange(buffer, at + text, at + end + 1);
+            line[end - text] = '\n';
+            dumps.add(new Dump(Arrays.copyOfRange(buffer, at, at + text), line));
             at += buffer[at + end] == '\t' ? end + 1 : end;
         }
         if (at == filled) return null;
@@ -189,16 +187,6 @@ final class FilterChild implements AutoCloseable {
         while (filled - at < bytes)
             if (!fill()) return false;
         return true;
-    }
-
-    /** Returns the place of the next tab from `from` on, both counted from `at`; -1: the processes ended before the tab. */
-    private int tab(int from) {
-        int found, searched = from;
-        while ((found = Bytes.find(buffer, at + searched, filled, '\t')) < 0) {
-            searched = filled - at;
-            if (!fill()) return -1;
-        }
-        return found - at;
     }
 
     private boolean fill() {

@@ -1,32 +1,38 @@
 package stallkit;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.io.*;
 import java.util.*;
 import java.util.regex.Pattern;
 import java.util.zip.*;
-import org.apache.flink.api.common.serialization.*;
+import org.apache.flink.api.common.serialization.BulkWriter;
 import org.apache.flink.connector.file.sink.FileSink;
-import org.apache.flink.core.fs.*;
-import org.apache.flink.core.io.SimpleVersionedSerializer;
+import org.apache.flink.core.fs.Path;
 import org.apache.flink.streaming.api.functions.sink.filesystem.*;
-import org.apache.flink.streaming.api.functions.sink.filesystem.bucketassigners.SimpleVersionedStringSerializer;
+import org.apache.flink.streaming.api.functions.sink.filesystem.bucketassigners.BasePathBucketAssigner;
 import org.apache.flink.streaming.api.functions.sink.filesystem.rollingpolicies.OnCheckpointRollingPolicy;
 import org.apache.flink.util.function.SerializableFunction;
 
 /** Makes sinks for files that appear under their names when a checkpoint is complete. */
 final class Outputs {
+    private static final int MOST_FOLDERS = 500;
     private static final Pattern OTHER = Pattern.compile("[^A-Za-z0-9._+-]");
 
-    private Outputs() { }
+    /** Makes a sink for files of packed lines, in the folder of `path` that `folder` names. Phones choose the texts of versions and days, so all
+     *  names after the first MOST_FOLDERS become one, "other". */
+    static FileSink<Dump> packedLines(String path, boolean zstd, SerializableFunction<Dump, String> folder) {
+        BucketAssigner<Dump, String> folders = new BasePathBucketAssigner<>() {
+            private final Set<String> known = new HashSet<>();
 
-    interface Writer<T> extends Serializable {
-        void write(T element, OutputStream out) throws IOException;
-    }
-
-    /** Makes a sink for files of packed lines, in the folder of `path` that `folder` names for an element. */
-    static <T> FileSink<T> packedLines(String path, boolean zstd, Writer<T> writer, SerializableFunction<T, String> folder) {
-        return FileSink.<T>forBulkFormat(new Path(path), file -> new PackedLines<>(zstd ? zstd(file) : gzip(file), writer))
-            .withBucketAssigner(new Folders<>(folder)).withOutputFileConfig(new OutputFileConfig("part", zstd ? ".jsonl.zst" : ".jsonl.gz")).build();
+            @Override public String getBucketId(Dump dump, Context context) {
+                String name = folder.apply(dump);
+                if (known.size() < MOST_FOLDERS) known.add(name);
+                return known.contains(name) ? name : "other";
+            }
+        };
+        return FileSink.<Dump>forBulkFormat(new Path(path), file -> new PackedLines(zstd ? zstd(file) : gzip(file)))
+            .withBucketAssigner(folders).withOutputFileConfig(new OutputFileConfig("part", zstd ? ".jsonl.zst" : ".jsonl.gz")).build();
     }
 
     private static OutputStream gzip(OutputStream file) throws IOException {
@@ -43,8 +49,8 @@ final class Outputs {
         }
     }
 
-    static FileSink<String> lines(String path) {
-        return FileSink.forRowFormat(new Path(path), new SimpleStringEncoder<String>("UTF-8"))
+    static FileSink<Block> deadLetters(String path) {
+        return FileSink.<Block>forRowFormat(new Path(path), (line, out) -> out.write(line.deadLetter().getBytes(UTF_8)))
             .withRollingPolicy(OnCheckpointRollingPolicy.build()).withOutputFileConfig(new OutputFileConfig("part", ".jsonl")).build();
     }
 
@@ -54,42 +60,16 @@ final class Outputs {
         return name.isEmpty() || name.startsWith(".") ? "unknown" : name.substring(0, Math.min(name.length(), 64));
     }
 
-    private static final class PackedLines<T> implements BulkWriter<T> {
-        private static final int TOGETHER = 1 << 17; // bytes of lines that are packed at once, so that the packer's tables stay in the processor's cache
+    private static final class PackedLines extends BufferedOutputStream implements BulkWriter<Dump> {
+        private static final int TOGETHER = 1 << 17; // bytes of lines packed at once, so that the packer's tables stay in the processor's cache
 
-        private final Writer<T> writer;
-        private final OutputStream packed, lines;
+        PackedLines(OutputStream packed) { super(packed, TOGETHER); }
 
-        PackedLines(OutputStream packed, Writer<T> writer) {
-            this.writer = writer;
-            this.packed = packed;
-            lines = new BufferedOutputStream(packed, TOGETHER);
-        }
-
-        @Override public void addElement(T element) throws IOException { writer.write(element, lines); }
-
-        @Override public void flush() throws IOException { lines.flush(); }
+        @Override public void addElement(Dump dump) throws IOException { write(dump.line()); }
 
         @Override public void finish() throws IOException {
             flush();
-            if (packed instanceof GZIPOutputStream gzip) gzip.finish(); // finish() leaves the file open, close() would not
+            if (out instanceof GZIPOutputStream gzip) gzip.finish(); // finish() leaves the file open, close() would not
         }
-    }
-
-    /** Names the folder of an element. Phones choose the texts of versions and days, so all names after the first MOST become one, "other". */
-    private static final class Folders<T> implements BucketAssigner<T, String> {
-        private static final int MOST = 500;
-        private final SerializableFunction<T, String> folder;
-        private final Set<String> known = new HashSet<>();
-
-        Folders(SerializableFunction<T, String> folder) { this.folder = folder; }
-
-        @Override public String getBucketId(T element, Context context) {
-            String name = folder.apply(element);
-            if (known.size() < MOST) known.add(name);
-            return known.contains(name) ? name : "other";
-        }
-
-        @Override public SimpleVersionedSerializer<String> getSerializer() { return SimpleVersionedStringSerializer.INSTANCE; }
     }
 }

@@ -11,8 +11,8 @@ import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
 import org.apache.flink.util.Collector;
 
 /** A row for people: bucket, version, OS and hour; title and cause of the bucket's latest dump; dumps, stalled ms, longest span in ms. A problem is
- *  a row, too. For an image without symbols, bucket and title are the image; for refused lines, the bucket is the reason, and the title is the place of
- *  the latest such line. */
+ *  a row, too. For an image without symbols, bucket and title are the image; for refused lines, the bucket is the reason, and the title is the place
+ *  of the latest such line. */
 @SuppressWarnings("unchecked") // of the copy() that all tuples have
 public final class Row extends Tuple9<String, String, String, String, String, String, Long, Long, Long> {
     static final TypeInformation<Row> TYPE = new TupleTypeInfo<>(Row.class, Types.STRING, Types.STRING, Types.STRING, Types.STRING, Types.STRING,
@@ -70,7 +70,7 @@ public final class Row extends Tuple9<String, String, String, String, String, St
             } else sum.add(row);
             total.update(sum);
             long now = context.timerService().currentProcessingTime();
-            context.timerService().registerProcessingTimeTimer(now - now % delayMillis + delayMillis); // one timer in each period, however many dumps come
+            context.timerService().registerProcessingTimeTimer(now - now % delayMillis + delayMillis); // one in each period, however many dumps come
         }
 
         @Override public void onTimer(long time, OnTimerContext context, Collector<Row> out) throws Exception { out.collect(total.value()); }

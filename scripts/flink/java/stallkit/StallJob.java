@@ -5,7 +5,6 @@ import static stallkit.Dump.Field.*;
 import java.time.Duration;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.typeinfo.Types;
-import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.connector.file.src.FileSource;
 import org.apache.flink.core.fs.Path;
 import org.apache.flink.streaming.api.datastream.*;
@@ -25,9 +24,8 @@ public final class StallJob {
     }
 
     public static void main(String[] args) throws Exception {
-        ParameterTool options = ParameterTool.fromArgs(args);
         StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();
-        StallJob job = new StallJob(options);
+        StallJob job = new StallJob(ParameterTool.fromArgs(args));
         env.enableCheckpointing(job.millis("checkpoint", 60));
         env.getConfig().enableObjectReuse();
         job.build(env);
@@ -41,32 +39,35 @@ public final class StallJob {
         // With one task the lines stay where they are, without an exchange.
         KeyedStream<Block, String> keyed = env.getParallelism() > 1 ? lines.keyBy(Block::key, Types.STRING)
             : DataStreamUtils.reinterpretAsKeyedStream(lines, Block::key, Types.STRING);
-        SingleOutputStreamOperator<Dump> firsts = keyed.transform("filters", Dump.TYPE, new FilterOperator(filters, Duration.ofDays(options.getLong("dedup", 7)))).uid("filters");
-        DataStream<Block> dead = lines.getSideOutput(FilterOperator.DEAD).union(firsts.getSideOutput(FilterOperator.DEAD));
+        FilterOperator filter = new FilterOperator(filters, Duration.ofDays(options.getLong("dedup", 7)));
+        SingleOutputStreamOperator<Dump> firsts = keyed.transform("filters", Dump.TYPE, filter).uid("filters");
+        DataStream<Dump> nameless = firsts.filter(dump -> dump.has(IMAGE)).name("without symbols");
         // Dumps that are not held stay in the task that answered them, because an exchange would copy each of them three times.
-        DataStream<Dump> now = millis("hold", 0) > 0 ? firsts.filter(dump -> !dump.has(IMAGE)).name("with symbols") : firsts, dumps = now;
-        annotated(now, "annotated");
-        DataStream<Tuple2<String, byte[]>> partials = firsts.getSideOutput(CountOperator.PARTIALS);
-        if (millis("hold", 0) > 0) {
-            SingleOutputStreamOperator<Dump> released = nameless(firsts).keyBy(Hold::key, Types.STRING)
-                .process(new Hold(filters, millis("hold", 0), millis("retry", 30))).returns(Dump.TYPE).uid("hold").name("held for symbols");
-            dead = dead.union(released.getSideOutput(FilterOperator.DEAD));
-            annotated(released, "annotated-released");
-            dumps = now.union(released);
-            if (filters.counts) partials = partials.union(released.transform("partials", Dump.TYPE, new CountOperator(filters)).uid("partials").getSideOutput(CountOperator.PARTIALS));
+        DataStream<Dump> dumps = filters.holds ? firsts.filter(dump -> !dump.has(IMAGE)).name("with symbols") : firsts;
+        DataStream<Block> dead = lines.getSideOutput(FilterTask.DEAD).union(firsts.getSideOutput(FilterTask.DEAD));
+        DataStream<Dump> partials = firsts.getSideOutput(FilterTask.PARTIALS);
+        annotated(dumps, "annotated");
+        if (filters.holds) {
+            SingleOutputStreamOperator<Block> released = nameless.keyBy(Hold::key, Types.STRING)
+                .transform("held for symbols", Block.TYPE, new Hold(filters, millis("hold", 0), millis("retry", 30))).uid("hold");
+            SingleOutputStreamOperator<Dump> counted = released.transform("filters of released", Dump.TYPE, new Hold.Count(filters)).uid("partials");
+            annotated(counted, "annotated-released");
+            dumps = dumps.union(counted);
+            dead = dead.union(released.getSideOutput(FilterTask.DEAD), counted.getSideOutput(FilterTask.DEAD));
+            partials = partials.union(counted.getSideOutput(FilterTask.PARTIALS));
         }
-        dead.map(Block::deadLetter).returns(Types.STRING).name("dead letters").sinkTo(Outputs.lines(out + "/dead")).uid("dead").name("dead letters: files");
+        dead.sinkTo(Outputs.deadLetters(out + "/dead")).uid("dead").name("dead letters: files");
         if (filters.counts)
-            partials.sinkTo(Outputs.<Tuple2<String, byte[]>>packedLines(out + "/partials", false, (p, out) -> out.write(p.f1), p -> p.f0)).uid("partial-files").name("partials: files");
+            partials.sinkTo(Outputs.packedLines(out + "/partials", false, partial -> partial.get(ID))).uid("partial-files").name("partials: files");
         if (options.has("rows")) {
             rows(dumps.filter(dump -> dump.has(BUCKET)).map(Row::of).returns(Row.TYPE).name("row of a dump"), "rows");
-            rows(nameless(firsts).map(Row::ofNameless).returns(Row.TYPE).union(dead.map(Row::ofDead).returns(Row.TYPE)), "problems");
+            rows(nameless.map(Row::ofNameless).returns(Row.TYPE).union(dead.map(Row::ofDead).returns(Row.TYPE)), "problems");
         }
     }
 
     private void annotated(DataStream<Dump> dumps, String uid) {
         if (filters.annotated)
-            dumps.sinkTo(Outputs.<Dump>packedLines(out + "/annotated", filters.zstd, Dump::writeTo, StallJob::folder)).uid(uid).name("annotated dumps: files");
+            dumps.sinkTo(Outputs.packedLines(out + "/annotated", filters.zstd, StallJob::folder)).uid(uid).name("annotated dumps: files");
     }
 
     private static String folder(Dump dump) {
@@ -82,13 +83,10 @@ public final class StallJob {
             var lines = (DataStream<Block>) input.getMethod("read", StreamExecutionEnvironment.class, ParameterTool.class).invoke(null, env, options);
             return lines;
         }
-        FileSource.FileSourceBuilder<Block> files = FileSource.forBulkFileFormat(new BlockReader.Files(), new Path(Filters.absolute(options.getRequired("in"))));
+        var files = FileSource.forBulkFileFormat(new BlockReader.Files(), new Path(Filters.absolute(options.getRequired("in"))));
         if (options.has("follow")) files.monitorContinuously(Duration.ofSeconds(options.getLong("poll", 5)));
         return env.fromSource(files.build(), WatermarkStrategy.noWatermarks(), "files", Block.TYPE).uid("files");
     }
-
-    /** Returns the dumps whose app image has no symbols. */
-    private static DataStream<Dump> nameless(DataStream<Dump> dumps) { return dumps.filter(dump -> dump.has(IMAGE)).name("without symbols"); }
 
     /** Writes the totals of the rows into the table stall_NAME. */
     private void rows(DataStream<Row> rows, String name) {

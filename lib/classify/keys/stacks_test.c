@@ -19,7 +19,7 @@ static const char *const files[] = {
     "testdata/stacks/darwin.stacks",        "testdata/stacks/linux.stacks",
     "testdata/stacks/rules-android.stacks", "testdata/stacks/rules-common.stacks",
     "testdata/stacks/rules-darwin.stacks",  "testdata/stacks/rules-linux.stacks",
-    "testdata/stacks/rules-vendors.stacks",
+    "testdata/stacks/rules-vendors.stacks", "testdata/stacks/rules-windows.stacks",
 };
 
 /* A frame's line, cut in place: "* image function = verdict of the rules". */

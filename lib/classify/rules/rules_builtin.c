@@ -3,9 +3,9 @@
 
 /* scripts/embed makes these arrays from the *.rules files of this folder. */
 extern const unsigned char embed_android_rules[], embed_common_rules[], embed_darwin_rules[],
-    embed_linux_rules[], embed_vendors_rules[];
+    embed_linux_rules[], embed_vendors_rules[], embed_windows_rules[];
 extern const size_t embed_android_rules_len, embed_common_rules_len, embed_darwin_rules_len,
-    embed_linux_rules_len, embed_vendors_rules_len;
+    embed_linux_rules_len, embed_vendors_rules_len, embed_windows_rules_len;
 
 enum st rules_add_builtin(struct rules *r, struct err *e) {
     const struct {
@@ -15,6 +15,7 @@ enum st rules_add_builtin(struct rules *r, struct err *e) {
     } files[] = {{"darwin.rules", embed_darwin_rules, embed_darwin_rules_len},
                  {"android.rules", embed_android_rules, embed_android_rules_len},
                  {"linux.rules", embed_linux_rules, embed_linux_rules_len},
+                 {"windows.rules", embed_windows_rules, embed_windows_rules_len},
                  {"common.rules", embed_common_rules, embed_common_rules_len},
                  {"vendors.rules", embed_vendors_rules, embed_vendors_rules_len}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

@@ -65,4 +65,18 @@ size_t names_owner(const char *name, size_t len);
  * `libQt6Core.so.6` -> `libQtCore.so`, `python3.11` -> `python`). */
 void names_image(const char *name, size_t len, struct strbuf *out);
 
+/* What a function is by its name, whose words are those between underscores, digits and capitals.
+ */
+enum wait_name {
+    WAIT_NAME_NONE,
+    WAIT_NAME_POLL, /* one of the words is poll, epoll or select: `g_poll`, `ALooper_pollOnce` */
+    WAIT_NAME_CALL, /* a system call that waits for events and that means nothing else, or a method
+                       poll or select of a class for such calls: `EPollPoller::poll`,
+                       `epoll_wait`, `qt_ppoll`, `uv__epoll_wait` */
+    WAIT_NAME_STUB  /* makes system calls: `__syscall_cp_asm`, `syscall4` */
+};
+/* Returns what a normalised name says of a function that stands between a loop and the system call
+ * in which the loop waits. Only the part behind the last `::` or `.` counts. */
+enum wait_name names_wait(const char *name, size_t len);
+
 #endif

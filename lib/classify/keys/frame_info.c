@@ -108,6 +108,7 @@ static void decide_framework(struct frame_table *t, const struct rule_subject *s
     info->memory = info->by[RULE_MEMORY] != NULL;
     info->waits = info->by[RULE_WAIT] != NULL;
     info->loop_image = rules_is_loop_image(t->rules, s->image, s->image_len, s->os);
+    info->wait_name = s->function ? names_wait(s->function, s->function_len) : WAIT_NAME_NONE;
 }
 
 /* Does a rule say whose this function is? A rule for a whole image leaves open which of its

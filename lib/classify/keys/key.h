@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "classify/keys/lock_holder.h"
 #include "classify/rules/rules.h"
+#include "names/names.h"
 #include "dump/dump.h"
 
 enum {
@@ -49,7 +50,8 @@ struct frame_info {
     bool waits; /* the function waits, for the reason that its cause gives, and does no work itself
                  */
     bool modal; /* with PLACE_CUT: the function runs a nested loop that waits for the user */
-    bool loop_image; /* the frame lies in an image that has a loop that waits for work */
+    bool loop_image;          /* the frame lies in an image that has a loop that waits for work */
+    enum wait_name wait_name; /* what the function's name tells of a wait for events */
     enum rule_side side;
     enum rule_place place;
     enum rule_cause cause;

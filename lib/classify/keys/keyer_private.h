@@ -239,6 +239,17 @@ enum st share_frames(struct keyer *k, const struct dump *d, struct judged_stack 
 enum st share_former(struct keyer *k, const struct dump *d, const struct stall_key *now, bool named,
                      struct judged_stack *s, struct err *e) BASE_MUST_USE;
 
+/* loop_helpers.c. Is frame i, which no rule names as a loop's, a function of the system that
+ * overrides the loop's function at i - 1, which it calls and whose name it has, or one without a
+ * name between two functions of loops? */
+bool helper_is_override(const struct keyer *k, const struct judged_stack *s, size_t i);
+/* Returns what the function's name says, if the function may be a wrapper of the system call in
+ * which a loop waits; else WAIT_NAME_NONE. */
+enum wait_name helper_wait_name(const struct frame_info *info);
+/* Is frame i a function of the loop's own library that belongs to the loop further out by its name,
+ * as a method of the same class does, and that claims nothing? s->cut must be set. */
+bool helper_is_of_loop(const struct keyer *k, const struct judged_stack *s, size_t i);
+
 /* cause.c. Sets cause, confidence and reason of a dump whose stack is chosen. ST_ERR: out of
  * memory. */
 enum st judge_cause(struct keyer *k, const struct dump *d, const struct judged_stack *chosen,

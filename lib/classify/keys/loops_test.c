@@ -379,6 +379,88 @@ static void a_wait_of_the_apps_is_no_loop(void **state) {
     check_stacks(stacks, LENGTH(stacks), KEY_OK);
 }
 
+/* Functions that no rule names may stand between a loop and its wait: wrappers of the system call,
+ * helpers of the loop's own class or family, and overrides of the loop's functions. */
+static void what_only_wraps_the_wait_of_a_loop_is_part_of_it(void **state) {
+    (void)state;
+    static const char *const idle[] = {
+        "libc.so!__ppoll < libQt6Core.so!qt_ppoll < libQt6Core.so!qt_safe_poll < "
+        "libQt6Core.so!QEventDispatcherUNIX::processEvents < "
+        "libQt6XcbQpa.so!QXcbUnixEventDispatcher::processEvents < "
+        "libQt6Core.so!QEventLoop::exec < libQt6Core.so!QCoreApplication::exec < main",
+        POLL "libglib.so!g_main_context_iteration < "
+             "libQtCore.so!QEventDispatcherGlib::processEvents < libQtGui.so!? < "
+             "libQtCore.so!QEventLoop::processEvents < libQtCore.so!QEventLoop::exec < main",
+        EPOLL "libutils.so!android::Looper::pollInner < libandroid.so!ALooper_pollOnce < "
+              "android::Looper::pollAll < android_main",
+        /* a runtime that is linked statically, and makes its system calls itself */
+        "__syscall_cp_asm < __syscall_cp_c < epoll_pwait < uv__io_poll < uv_run < main",
+        "libc.so!syscall < uv__epoll_wait < uv__io_poll < uv_run < main",
+        "rustix::backend::arch::asm::syscall4 < rustix::backend::event::syscalls::epoll_wait < "
+        "rustix::event::epoll::wait < polling::epoll::Poller::wait_deadline < "
+        "calloop::sys::Poll::poll < calloop::loop_logic::EventLoop<T>::dispatch < "
+        "winit::platform_impl::linux::wayland::event_loop::EventLoop<T>::loop_dispatch < "
+        "winit::platform_impl::linux::wayland::event_loop::EventLoop<T>::pump_events < app::main",
+        SELECT "libQtCore.so!QEventDispatcherUNIXPrivate::doSelect < "
+               "libQtCore.so!QEventDispatcherUNIX::processEvents < libQtCore.so!QEventLoop::exec "
+               "< main",
+        POLL "libevent-2.1.so!event_base_wait < libevent-2.1.so!event_base_loop < main",
+        "libc.so!ioctl < libbinder.so!android::IPCThreadState::talkWithDriver < "
+        "libbinder.so!android::IPCThreadState::getAndExecuteCommand < "
+        "libbinder.so!android::IPCThreadState::joinThreadPool < libutils.so!? < "
+        "libc.so!__pthread_start",
+        EPOLL "libutils.so!android::Looper::pollOnce < libdvm.so!dvmPlatformInvoke < libdvm.so!? < "
+              "android.os.MessageQueue.next < android.os.Looper.loop < "
+              "android.app.ActivityThread.main",
+        "win32u.dll!NtUserGetMessage < USER32.dll!GetMessageW < Shop::Run < WinMain < "
+        "KERNEL32.DLL!BaseThreadInitThunk < ntdll.dll!RtlUserThreadStart",
+        "win32u.dll!_NtUserMsgWaitForMultipleObjectsEx@20 < "
+        "user32.dll!_MsgWaitForMultipleObjectsEx@20 < base::MessagePumpForUI::WaitForWork < "
+        "base::MessagePumpForUI::DoRunLoop < base::RunLoop::Run < main",
+    };
+    check_stacks(idle, LENGTH(idle), KEY_IDLE);
+}
+
+static void what_a_loop_calls_may_wait_for_something_else(void **state) {
+    (void)state;
+    static const char *const stalls[] = {
+        /* neither a wrapper by its name, nor of the loop's own class */
+        POLL "libQt6Core.so!qt_safe_poll < libQt6Network.so!QLocal::awaitReply < "
+             "libQt6Core.so!QEventDispatcherUNIX::processEvents < libQt6Core.so!QEventLoop::exec "
+             "< main",
+        POLL "libglib.so!g_spawn_await < libglib.so!g_main_context_iterate < "
+             "libglib.so!g_main_loop_run < main",
+        EPOLL "fetch_cart < uv__io_poll < uv_run < main",
+        /* a task of Rust that works, and one that waits */
+        "shop::Cart::poll < tokio::runtime::scheduler::current_thread::CoreGuard::block_on < "
+        "tokio::runtime::runtime::Runtime::block_on < svc::main < main",
+        POLL "shop::Cart::poll < tokio::runtime::scheduler::current_thread::CoreGuard::block_on < "
+             "tokio::runtime::runtime::Runtime::block_on < svc::main < main",
+        /* a loop that nameless code of another library runs inside of a handler */
+        POLL "libglib.so!g_main_loop_run < libfoo.so!? < libgobject.so!? < "
+             "libglib.so!g_main_loop_run < main",
+        POLL "libQtCore.so!QEventLoop::exec < Shop::processEvents < "
+             "libQtCore.so!QEventLoop::processEvents < libQtCore.so!QEventLoop::exec < main",
+        /* events that a handler waits for */
+        POLL "libxcb.so!xcb_wait_for_event < libX11.so!_XReadEvents < libX11.so!XNextEvent < "
+             "frame_extents < libQtCore.so!QCoreApplication::notify < "
+             "libQtCore.so!QEventLoop::exec < main",
+        "libc.so!ioctl < libbinder.so!android::IPCThreadState::talkWithDriver < "
+        "libbinder.so!android::IPCThreadState::waitForResponse < "
+        "libbinder.so!android::IPCThreadState::transact < Shop::query < "
+        "libbinder.so!android::BBinder::transact < "
+        "libbinder.so!android::IPCThreadState::executeCommand < "
+        "libbinder.so!android::IPCThreadState::getAndExecuteCommand < "
+        "libbinder.so!android::IPCThreadState::joinThreadPool < libutils.so!?",
+        "win32u.dll!NtUserGetMessage < USER32.dll!GetMessageW < Shop::PumpUntilReply < "
+        "Shop::WndProc < USER32.dll!DispatchMessageW < Shop::Run < WinMain",
+        "win32u.dll!NtUserMsgWaitForMultipleObjectsEx < combase.dll!CCliModalLoop::BlockFn < "
+        "combase.dll!CoWaitForMultipleHandles < Shop::Load < USER32.dll!DispatchMessageW < "
+        "WinMain",
+    };
+    check_stacks(stalls, LENGTH(stalls), KEY_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_of_a_toolkit_that_waits_is_idle),
@@ -387,6 +469,8 @@ int main(void) {
         cmocka_unit_test(a_loop_without_names_is_known_by_its_library),
         cmocka_unit_test(a_wait_inside_of_a_loop_is_none_of_its_own),
         cmocka_unit_test(a_wait_of_the_apps_is_no_loop),
+        cmocka_unit_test(what_only_wraps_the_wait_of_a_loop_is_part_of_it),
+        cmocka_unit_test(what_a_loop_calls_may_wait_for_something_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

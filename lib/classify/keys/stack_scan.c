@@ -27,6 +27,8 @@ static size_t loop_start(const struct keyer *k, const struct judged_stack *s, si
         const struct frame_info *info = scan_at(k, s, i);
         if (info->place == PLACE_CUT) {
             start = i;
+        } else if (is_loop_wait(info) || helper_is_override(k, s, i)) {
+            continue;
         } else if (info->callout || info->in_app ||
                    (info->place != PLACE_SKIP && (info->resolved || !info->loop_image))) {
             break;
@@ -154,6 +156,15 @@ static bool is_inside_kernel_wait(const struct keyer *k, const struct judged_sta
     return false;
 }
 
+/* Does frame i only wait for its loop, or do nothing but what belongs to the loop, though no rule
+ * says so? *waits is set if it is the wait by itself. */
+static bool is_loop_helper(const struct keyer *k, const struct judged_stack *s, size_t i,
+                           bool *waits) {
+    enum wait_name name = helper_wait_name(scan_at(k, s, i));
+    *waits = *waits || name == WAIT_NAME_CALL;
+    return name != WAIT_NAME_NONE || helper_is_of_loop(k, s, i);
+}
+
 /* Does the stack wait at the place of a loop that no rule names? A loop that a callback or the
  * loop's own function called is a nested one. */
 static bool waits_at_place(const struct keyer *k, const struct judged_stack *s) {
@@ -214,6 +225,7 @@ bool scan_is_idle(const struct keyer *k, const struct judged_stack *s) {
         bool wait = is_loop_wait(info) || (is_kernel_wait(info) && (named || info->waits));
         bool work = k->came_late && is_loop_work(info, i);
         work = work || is_inside_loop_wait(k, s, i) || is_inside_kernel_wait(k, s, i + 1);
+        work = work || is_loop_helper(k, s, i, &wait);
         if (!wait && !work && (info->callout || !is_no_evidence(info))) {
             return false;
         }
@@ -367,7 +379,8 @@ const struct frame_info *scan_cause(const struct keyer *k, const struct judged_s
             told = NULL;
         }
         waits = waits && !info->callout &&
-                (is_kernel_wait(info) || is_loop_wait(info) || is_no_evidence(info));
+                (is_kernel_wait(info) || is_loop_wait(info) || is_no_evidence(info) ||
+                 helper_wait_name(info) != WAIT_NAME_NONE);
         bool claims = info->cause != CAUSE_NONE && info->cause != CAUSE_IDLE;
         claims = claims && !is_wait_of_stranger(k, s, i, &asker);
         if (claims && !is_refuted(k, s, info, told, called_out) &&

@@ -47,4 +47,37 @@ enum st cause_add_app_threads(const struct judge *j, struct err *e) BASE_MUST_US
  * unless there is a second such thread. ST_ERR: out of memory. */
 enum st cause_add_database_holder(const struct judge *j, struct err *e) BASE_MUST_USE;
 
+/* Judges another thread's stack. Its processor time is not known, and not used. */
+enum st cause_judge_other(const struct judge *j, const struct dump_thread *t,
+                          struct judged_stack *s, struct err *e) BASE_MUST_USE;
+/* Does the stack wait for something that another thread holds, that is, a mutex or a serial queue?
+ * A frame that waits for one does not count if it lies outside of a callout or of the app's
+ * code. */
+bool cause_waits_for_holder(const struct keyer *k, const struct judged_stack *s);
+/* Did the app's own code ask for the lock that the stack waits for? Then only a thread that has the
+ * app on its stack can hold it. */
+bool cause_lock_is_the_apps(const struct keyer *k, const struct judged_stack *s);
+/* Has the stack a function of the app? */
+bool cause_has_app(const struct keyer *k, const struct judged_stack *s);
+/* Returns the frame that caused the wait of a stack: the app's innermost frame with PLACE_KEEP,
+ * else s->top, which may be NULL. */
+const struct frame_info *cause_asking_frame(const struct keyer *k, const struct judged_stack *s);
+/* Does stack a wait in a method of a type, and stack b in a method of the same type? Functions up
+ * to the innermost relevant frame of the app are compared. */
+bool cause_waits_in_same_type(const struct keyer *k, const struct judged_stack *a,
+                              const struct judged_stack *b);
+/* Is the stack in a closure that was written in this function, or, if this function is a closure,
+ * in the function in which it was written? A frame of the function itself does not count. */
+bool cause_is_in_closure_of(const struct keyer *k, const struct judged_stack *s,
+                            const struct frame_info *function);
+
+/* cause_worker.c. For a wait for a signal, as for a semaphore or a future, that the app's own code
+ * asked for: sets the cause to what the thread is at that works for it, and appends that thread to
+ * the reason. It is the thread in a closure of the function that waits, or in a method of the same
+ * type, if all such threads are at the same; else the only thread of the app that is at work.
+ * ST_NONE: there is no such thread, or the judged one waits for what a thread holds, or does not
+ * wait. ST_ERR: out of memory. */
+enum st cause_follow_wait(const struct judge *j, struct stall_key *out,
+                          struct err *e) BASE_MUST_USE;
+
 #endif

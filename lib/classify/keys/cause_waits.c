@@ -110,8 +110,8 @@ enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e)
 /* ---- as the frames say ---- */
 
 /* Judges another thread's stack. Its processor time is not known, and not used. */
-static enum st judge_other(const struct judge *j, const struct dump_thread *t,
-                           struct judged_stack *s, struct err *e) {
+enum st cause_judge_other(const struct judge *j, const struct dump_thread *t,
+                          struct judged_stack *s, struct err *e) {
     int64_t cpu = j->k->cpu_permille;
     j->k->cpu_permille = -1;
     enum st st = judge_other_stack(j->k, j->d, &t->stack, s, e);
@@ -122,7 +122,7 @@ static enum st judge_other(const struct judge *j, const struct dump_thread *t,
 /* Does the stack wait for something that another thread holds, that is, a mutex or a serial queue?
  * A frame that waits for one does not count if it lies outside of a callout or of the app's
  * code. */
-static bool waits_for_holder(const struct keyer *k, const struct judged_stack *s) {
+bool cause_waits_for_holder(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
         if (info->exclusive) {
@@ -163,7 +163,7 @@ static void add_waiter(const struct judge *j, const struct dump_thread *t,
 
 /* Did the app's own code ask for the lock that the stack waits for? Then only a thread that has the
  * app on its stack can hold it. */
-static bool lock_is_the_apps(const struct keyer *k, const struct judged_stack *s) {
+bool cause_lock_is_the_apps(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
         if (info->in_app) {
@@ -176,7 +176,7 @@ static bool lock_is_the_apps(const struct keyer *k, const struct judged_stack *s
     return false;
 }
 
-static bool has_app(const struct keyer *k, const struct judged_stack *s) {
+bool cause_has_app(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         if (judged_at(k, s, i)->info->in_app) {
             return true;
@@ -187,7 +187,7 @@ static bool has_app(const struct keyer *k, const struct judged_stack *s) {
 
 /* Returns the frame that caused the wait of a stack: the app's innermost frame with PLACE_KEEP,
  * else s->top, which may be NULL. */
-static const struct frame_info *asking_frame(const struct keyer *k, const struct judged_stack *s) {
+const struct frame_info *cause_asking_frame(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
         if (info->in_app && info->place == PLACE_KEEP) {
@@ -202,7 +202,7 @@ static const struct frame_info *asking_frame(const struct keyer *k, const struct
 static bool waits_alike(const struct keyer *k, const struct judged_stack *a,
                         const struct judged_stack *b) {
     const char *for_a = a->told ? a->told->reason : "", *for_b = b->told ? b->told->reason : "";
-    return asking_frame(k, a) == asking_frame(k, b) && strcmp(for_a, for_b) == 0;
+    return cause_asking_frame(k, a) == cause_asking_frame(k, b) && strcmp(for_a, for_b) == 0;
 }
 
 /* Sets *type to the type that a frame's function is a method of, and returns its length; 0 =
@@ -226,8 +226,8 @@ static size_t type_of_method(const struct frame_info *info, const char **type) {
 
 /* Does stack a wait in a method of a type, and stack b in a method of the same type? Functions up
  * to the innermost relevant frame of the app are compared. */
-static bool waits_in_same_type(const struct keyer *k, const struct judged_stack *a,
-                               const struct judged_stack *b) {
+bool cause_waits_in_same_type(const struct keyer *k, const struct judged_stack *a,
+                              const struct judged_stack *b) {
     for (size_t i = 0; i < a->cut; i++) {
         const struct frame_info *info = judged_at(k, a, i)->info;
         const char *type, *other;
@@ -269,8 +269,8 @@ static bool waits_inside(const struct keyer *k, const struct judged_stack *s,
  * lock, and a thread inside of a framework in which the chosen thread waits may signal a
  * condition. */
 static bool may_let_go_on(const struct judge *j, bool own, const struct judged_stack *s) {
-    if (own || waits_for_holder(j->k, j->chosen)) {
-        return !own || has_app(j->k, s);
+    if (own || cause_waits_for_holder(j->k, j->chosen)) {
+        return !own || cause_has_app(j->k, s);
     }
     for (size_t i = 0; i < s->count; i++) {
         const struct frame_info *info = judged_at(j->k, s, i)->info;
@@ -294,22 +294,22 @@ struct standstill {
  * and may end the wait. */
 static enum st add_waiters(const struct judge *j, struct standstill *out, struct err *e) {
     const struct dump *d = j->d;
-    bool own = lock_is_the_apps(j->k, j->chosen);
+    bool own = cause_lock_is_the_apps(j->k, j->chosen);
     for (size_t i = 0; i < d->thread_count; i++) {
         const struct dump_thread *t = &d->threads[i];
         struct judged_stack s;
         if (t == j->thread || t->stack.frame_count == 0) {
             continue;
         }
-        if (judge_other(j, t, &s, e) != ST_OK) {
+        if (cause_judge_other(j, t, &s, e) != ST_OK) {
             return ST_ERR;
         }
         bool runs = judged_is(t->state, "running");
-        if (!runs && waits_for_holder(j->k, &s)) {
+        if (!runs && cause_waits_for_holder(j->k, &s)) {
             add_waiter(j, t, &s, &out->waiters);
             out->other = t;
             out->convoy = out->convoy && waits_alike(j->k, j->chosen, &s);
-            out->same_type = out->same_type || waits_in_same_type(j->k, j->chosen, &s);
+            out->same_type = out->same_type || cause_waits_in_same_type(j->k, j->chosen, &s);
         } else if ((runs || !waits_for_work(j->k, &s)) && may_let_go_on(j, own, &s)) {
             out->waiters = 0;
             return ST_OK;
@@ -324,11 +324,11 @@ static enum st add_waiters(const struct judge *j, struct standstill *out, struct
  * waits for a lock in a method of a class in whose methods the chosen thread waits, as such a
  * thread probably is the one that would signal it. */
 static bool never_goes_on(const struct judge *j, const struct standstill *s) {
-    if (!waits_for_holder(j->k, j->chosen)) {
+    if (!cause_waits_for_holder(j->k, j->chosen)) {
         return s->waiters > 1 && s->same_type;
     }
     if (s->waiters == 1) {
-        return lock_is_the_apps(j->k, j->chosen);
+        return cause_lock_is_the_apps(j->k, j->chosen);
     }
     return s->waiters > 1 && !s->convoy;
 }
@@ -339,7 +339,7 @@ static bool never_goes_on(const struct judge *j, const struct standstill *s) {
 enum st judge_standstill(const struct judge *j, struct stall_key *out, struct err *e) {
     const struct dump *d = j->d;
     struct standstill s = {.convoy = true};
-    bool holds = waits_for_holder(j->k, j->chosen);
+    bool holds = cause_waits_for_holder(j->k, j->chosen);
     bool waits = holds || (j->chosen->told && j->chosen->told->cause == CAUSE_LOCK);
     if (!j->current || !d->stall.fatal || d->threads_left_out > 0 || d->thread_count < 2 ||
         judged_is(j->thread->state, "running") || !waits) {
@@ -386,8 +386,8 @@ static bool waits_for_judged(const struct judge *j, const struct dump_thread *t)
 
 /* Is the stack in a closure that was written in this function, or, if this function is a closure,
  * in the function in which it was written? A frame of the function itself does not count. */
-static bool is_in_closure_of(const struct keyer *k, const struct judged_stack *s,
-                             const struct frame_info *function) {
+bool cause_is_in_closure_of(const struct keyer *k, const struct judged_stack *s,
+                            const struct frame_info *function) {
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
         if (info->in_app && info->resolved && info->enclosing == function->enclosing &&
@@ -399,9 +399,9 @@ static bool is_in_closure_of(const struct keyer *k, const struct judged_stack *s
 }
 
 enum st judge_mutual_wait(const struct judge *j, struct stall_key *out, struct err *e) {
-    const struct frame_info *told = j->chosen->told, *asking = asking_frame(j->k, j->chosen);
+    const struct frame_info *told = j->chosen->told, *asking = cause_asking_frame(j->k, j->chosen);
     if (!j->current || judged_is(j->thread->state, "running") || !told ||
-        told->cause != CAUSE_LOCK || waits_for_holder(j->k, j->chosen) || !asking ||
+        told->cause != CAUSE_LOCK || cause_waits_for_holder(j->k, j->chosen) || !asking ||
         !asking->in_app || !asking->resolved) {
         return ST_NONE;
     }
@@ -412,10 +412,10 @@ enum st judge_mutual_wait(const struct judge *j, struct stall_key *out, struct e
         if (!waits_for_judged(j, t)) {
             continue;
         }
-        if (judge_other(j, t, &s, e) != ST_OK) {
+        if (cause_judge_other(j, t, &s, e) != ST_OK) {
             return ST_ERR;
         }
-        if (!is_in_closure_of(j->k, &s, asking)) {
+        if (!cause_is_in_closure_of(j->k, &s, asking)) {
             continue;
         }
         add_waiter(j, j->thread, j->chosen, &shown);
@@ -442,10 +442,10 @@ enum st cause_add_app_threads(const struct judge *j, struct err *e) {
         if (t->main) {
             continue;
         }
-        if (judge_other(j, t, &s, e) != ST_OK) {
+        if (cause_judge_other(j, t, &s, e) != ST_OK) {
             return ST_ERR;
         }
-        if (s.idle || !has_app(j->k, &s)) {
+        if (s.idle || !cause_has_app(j->k, &s)) {
             continue;
         }
         strbuf_addstr(j->why, shown++ ? ", " : "; ");
@@ -479,7 +479,7 @@ enum st cause_add_database_holder(const struct judge *j, struct err *e) {
         if (t == j->thread) {
             continue;
         }
-        if (judge_other(j, t, &s, e) != ST_OK) {
+        if (cause_judge_other(j, t, &s, e) != ST_OK) {
             return ST_ERR;
         }
         const struct frame_info *holds = holding_frame(j, &s);

@@ -368,6 +368,56 @@ static void who_waits_for_its_own_closure_that_waits_for_it_is_in_a_deadlock(voi
            "-[Feed load]_block_invoke");
 }
 
+/* A semaphore or a future is signalled by a thread, whose work is what the main one waits for. */
+static void who_waits_for_a_signal_waits_for_what_its_worker_does(void **state) {
+    (void)state;
+    struct stack_text threads[] = {{1,
+                                    "main",
+                                    "waiting",
+                                    {"libsystem_kernel.dylib semaphore_wait_trap",
+                                     "libdispatch.dylib _dispatch_semaphore_wait_slow",
+                                     "Shop -[Cart total]", "Shop -[CartController pay]"}},
+                                   {5,
+                                    "worker",
+                                    "waiting",
+                                    {"libsystem_kernel.dylib __recvfrom", "CFNetwork TCPIO_Read",
+                                     "Shop __13-[Cart total]_block_invoke",
+                                     "libdispatch.dylib _dispatch_call_block_and_release"}},
+                                   {6,
+                                    "logger",
+                                    "waiting",
+                                    {"libsystem_kernel.dylib __fsync", "Shop -[Log flush]",
+                                     "libdispatch.dylib _dispatch_client_callout"}}};
+    expect("\"kind\":\"hang\"", threads, 3, CAUSE_NETWORK,
+           "waits for a semaphore (_dispatch_semaphore_wait_slow): 5 worker waits for a socket in "
+           "-[Cart total]_block_invoke");
+    threads[1].frames[2] = "Shop -[Cart fetch]"; /* a method of the same class */
+    expect("\"kind\":\"hang\"", threads, 3, CAUSE_NETWORK,
+           "waits for a semaphore (_dispatch_semaphore_wait_slow): 5 worker waits for a socket in "
+           "-[Cart fetch]");
+    threads[1].frames[2] = "Shop -[Feed load]"; /* one of two threads that are at work */
+    expect("\"kind\":\"hang\"", threads, 3, CAUSE_LOCK,
+           "waits for a semaphore (_dispatch_semaphore_wait_slow); 5 worker waits for a socket in "
+           "-[Feed load], 6 logger flushes a file to the disk in -[Log flush]");
+    expect("\"kind\":\"hang\"", threads, 2, CAUSE_NETWORK, /* the only one */
+           "waits for a semaphore (_dispatch_semaphore_wait_slow): 5 worker waits for a socket in "
+           "-[Feed load]");
+    expect("\"kind\":\"hang\"},\"threads_left_out\":3,\"x\":{", threads, 2, CAUSE_LOCK,
+           "waits for a semaphore (_dispatch_semaphore_wait_slow); 5 worker waits for a socket in "
+           "-[Feed load]");
+    /* what a thread holds is a lock, whatever that thread is at */
+    threads[0].frames[0] = "libsystem_kernel.dylib __psynch_mutexwait";
+    threads[0].frames[1] = "libsystem_pthread.dylib _pthread_mutex_lock_slow";
+    expect("\"kind\":\"hang\"", threads, 2, CAUSE_LOCK,
+           "waits for a mutex (__psynch_mutexwait); 5 worker waits for a socket in -[Feed load]");
+    /* a framework that waits has threads of its own */
+    threads[0].frames[0] = "libsystem_kernel.dylib semaphore_wait_trap";
+    threads[0].frames[1] = "Acme -[ACMClient wait]";
+    expect("\"kind\":\"hang\"", threads, 2, CAUSE_LOCK,
+           "waits for a semaphore (semaphore_wait_trap); 5 worker waits for a socket in "
+           "-[Feed load]");
+}
+
 /* The time for which the thread ran is better evidence than its state at one moment. */
 static void who_ran_for_most_of_the_stall_did_not_wait_for_pages(void **state) {
     (void)state;
@@ -481,6 +531,7 @@ int main(void) {
         cmocka_unit_test(the_one_other_of_a_deadlock_is_its_holder),
         cmocka_unit_test(a_mutex_outside_of_the_database_has_no_such_holder),
         cmocka_unit_test(who_waits_for_its_own_closure_that_waits_for_it_is_in_a_deadlock),
+        cmocka_unit_test(who_waits_for_a_signal_waits_for_what_its_worker_does),
         cmocka_unit_test(who_ran_for_most_of_the_stall_did_not_wait_for_pages),
         cmocka_unit_test(who_waits_for_a_lock_and_hardly_ran_did_not_draw),
         cmocka_unit_test(a_thread_that_stands_still_in_memory_waits_for_a_page),

@@ -197,10 +197,18 @@ static bool open_attach(const struct recorder_settings *set, pid_t pid, bool sta
     return family_open(&r->family, &options, set->follow, &problem) || say_problem(&problem);
 }
 
-/* Returns the number of a signal that was sent to this process; 0: none. */
-static int read_signal(int signals) {
+struct sent_signal {
+    int number;    /* 0 = no signal */
+    bool terminal; /* a terminal's key sent it, to all processes of its foreground group */
+};
+
+/* Returns a signal that was sent to this process. */
+static struct sent_signal read_signal(int signals) {
     struct signalfd_siginfo info;
-    return read(signals, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
+    if (read(signals, &info, sizeof info) != sizeof info) {
+        return (struct sent_signal){0};
+    }
+    return (struct sent_signal){(int)info.ssi_signo, info.ssi_code == SI_KERNEL};
 }
 
 /* Raises this process's priority, so that it samples in time even if the program leaves no
@@ -228,22 +236,21 @@ static void print_top(const struct attached_family *f) {
     fflush(stdout);
 }
 
-/* Waits until the time `until`, the end of a process, or a signal. Returns the signal's number; 0
- * = no signal came. */
-static int await_due(const struct attached_family *f, int signals, uint64_t until) {
+/* Waits until the time `until`, the end of a process, or a signal, which is returned. */
+static struct sent_signal await_due(const struct attached_family *f, int signals, uint64_t until) {
     struct pollfd fds[FAMILY_MAX + 1];
     uint64_t now = stallrec_clock_ns();
     uint64_t left_ms = until > now ? (until - now + 999999) / 1000000 : 0;
     uint32_t count = family_ends(f, fds);
     fds[count] = (struct pollfd){.fd = signals, .events = POLLIN};
     int n = poll(fds, count + 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX);
-    return n > 0 && fds[count].revents ? read_signal(signals) : 0;
+    return n > 0 && fds[count].revents ? read_signal(signals) : (struct sent_signal){0};
 }
 
 /* Records until the process ends, the time is over, or a signal comes for which on_signal
  * returns true. */
 static void record(struct attached_family *f, const struct recorder_settings *set, int signals,
-                   bool (*on_signal)(void *arg, int number), void *arg) {
+                   bool (*on_signal)(void *arg, struct sent_signal sent), void *arg) {
     take_precedence();
     uint64_t begin = stallrec_clock_ns(), limit = set->for_seconds * UINT64_C(1000000000);
     uint64_t topped = begin;
@@ -256,8 +263,8 @@ static void record(struct attached_family *f, const struct recorder_settings *se
         if (limit > 0 && until > begin + limit) {
             until = begin + limit;
         }
-        int number = await_due(f, signals, until);
-        over = (number != 0 && on_signal(arg, number)) || attach_ended(family_first(f)) ||
+        struct sent_signal sent = await_due(f, signals, until);
+        over = (sent.number != 0 && on_signal(arg, sent)) || attach_ended(family_first(f)) ||
                (limit > 0 && stallrec_clock_ns() - begin >= limit);
     }
 }
@@ -268,7 +275,7 @@ static void record_others(struct attached_family *f, int signals) {
     uint64_t until = stallrec_clock_ns() + OTHERS_NS;
     while (family_living(f) > 0 && stallrec_clock_ns() < until) {
         uint64_t due = family_step(f);
-        int number = await_due(f, signals, due < until ? due : until);
+        int number = await_due(f, signals, due < until ? due : until).number;
         if (number == SIGINT || number == SIGTERM) {
             return;
         }
@@ -286,9 +293,10 @@ static int block_signals(sigset_t *before) {
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static bool ends_recording(void *arg, int number) {
+static bool ends_recording(void *arg, struct sent_signal sent) {
     (void)arg;
-    return number == SIGHUP || number == SIGINT || number == SIGTERM || number == SIGQUIT;
+    return sent.number == SIGHUP || sent.number == SIGINT || sent.number == SIGTERM ||
+           sent.number == SIGQUIT;
 }
 
 /* Recovers dumps that an earlier stallrec, killed while it recorded, left in the folder. */
@@ -378,12 +386,12 @@ static bool start_child(const char *path, char **argv, const sigset_t *mask, str
     return child->pid > 0;
 }
 
-/* Forwards a signal other than SIGCHLD to the program; one of a terminal, which sends it to both,
- * may reach the program twice. Returns false: recording continues. */
-static bool forward_signal(void *arg, int number) {
+/* Forwards a signal to the program, except SIGCHLD and those of the terminal, which sends them to
+ * the program, too. Returns false: recording continues. */
+static bool forward_signal(void *arg, struct sent_signal sent) {
     const struct child *child = arg;
-    if (number != SIGCHLD) {
-        kill(child->pid, number);
+    if (sent.number != SIGCHLD && !sent.terminal) {
+        kill(child->pid, sent.number);
     }
     return false;
 }
@@ -392,9 +400,9 @@ static int await_child(const struct child *child, int signals, int *status) {
     while (waitpid(child->pid, status, WNOHANG) == 0) {
         struct pollfd fd = {.fd = signals, .events = POLLIN};
         poll(&fd, 1, -1);
-        int number = read_signal(signals);
-        if (number != 0) {
-            forward_signal((void *)(uintptr_t)child, number);
+        struct sent_signal sent = read_signal(signals);
+        if (sent.number != 0) {
+            forward_signal((void *)(uintptr_t)child, sent);
         }
     }
     return WIFSIGNALED(*status) ? EXIT_SIGNAL + WTERMSIG(*status) : WEXITSTATUS(*status);

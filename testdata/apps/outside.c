@@ -9,6 +9,7 @@
  *     outside fork TURNS       a child has the same loop, and stalls twice as often
  *     outside exec TURNS       it becomes a sleep(1) of 0.9 s at its end
  *     outside die TURNS        ends by SIGKILL behind the first sleep, before its next wait
+ *     outside signals TURNS    counts SIGINT, and prints how many came
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -34,6 +35,7 @@ enum { TURN_MS = 20, COMPUTE_MS = 400, SLEEP_MS = 300, FAST_TURNS = 20000 };
 static volatile double sink;
 static int interrupted;
 static int dies;
+static volatile sig_atomic_t signals;
 
 static double clock_ms(void) {
     struct timespec t;
@@ -161,6 +163,11 @@ static void filter_calls(void) {
     }
 }
 
+static void count_signal(int number) {
+    (void)number;
+    signals++;
+}
+
 int main(int argc, char **argv) {
     const char *how = argc > 2 ? argv[1] : "";
     int turns = argc > 1 ? atoi(argv[argc - 1]) : 0;
@@ -170,6 +177,9 @@ int main(int argc, char **argv) {
         filter_calls();
     }
     dies = strcmp(how, "die") == 0;
+    if (strcmp(how, "signals") == 0) {
+        signal(SIGINT, count_signal);
+    }
     if (strcmp(how, "threads") == 0) {
         run_threads(turns);
     } else if (strcmp(how, "fork") == 0 && fork() == 0) {
@@ -179,6 +189,9 @@ int main(int argc, char **argv) {
         poll_loop(turns, strcmp(how, "fast") == 0 ? FAST_TURNS : 20);
     }
     printf("interrupted %d\n", interrupted);
+    if (strcmp(how, "signals") == 0) {
+        printf("signals %d\n", (int)signals);
+    }
     fflush(stdout);
     if (strcmp(how, "exec") == 0) {
         execlp("sleep", "sleep", "0.9", (char *)NULL);

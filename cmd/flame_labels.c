@@ -15,8 +15,9 @@ static void add_cause(struct strbuf *b, const char *said, const struct stall_key
     strbuf_addstr(b, said ? said : rule_cause_text(key->cause));
 }
 
-/* Appends the function of a key's frame, in a framework the function that the app called; if it
- * has no name, the image's name. */
+/* Appends the function of a key's frame, or, if the frame is a framework, the function of it that
+ * the app called. A frame without a name gets the image's name and its offset, a whole library the
+ * image's name. */
 static void label_add_frame(struct strbuf *b, const struct key_frame *f) {
     const struct frame_info *info = f->call && f->call->resolved ? f->call : f->info;
     strbuf_addstr(b, info->resolved && info->function[0] ? "" : info->image_name);

@@ -29,7 +29,7 @@ struct command_words {
 int fuzz_command(int (*command)(int argc, char **argv), const struct command_words *lines,
                  size_t count, const uint8_t *data, size_t size);
 
-/* Returns the path of a new empty folder, the same one at each call, that is removed at exit. The
+/* Returns the path of a folder that the first call makes, and that is removed at exit. The
  * first call sets the environment of the commands: XDG_CACHE_HOME and TMPDIR are this folder, and
  * COLUMNS and DEBUGINFOD_URLS are unset. */
 const char *fuzz_folder(void);

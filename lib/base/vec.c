@@ -10,9 +10,9 @@
 enum { FIRST_ELEMENTS = 8 };
 
 /* Makes room for `len + more` elements in the array to which the pointer at `data` points; an array
- * that is too small grows to twice its size and to `first` elements at least. The pointer is of any
- * object type, so its bytes are copied: reading it as a void * would be undefined behaviour. False:
- * out of memory, and nothing changed. */
+ * that is too small grows to the largest of len + more, twice its capacity and `first` elements.
+ * The pointer is of any object type, so its bytes are copied: reading it as a void * would be
+ * undefined behaviour. False: out of memory, and nothing changed. */
 static bool vec_grow(void **data, size_t len, size_t *cap, size_t more, size_t first,
                      size_t elem_size) {
     size_t need, bytes;

@@ -256,7 +256,8 @@ static inline void skip_die(struct die_walk *w, const struct abbrev *a, uint64_t
 static enum st skip_planless(struct die_walk *w, const struct abbrev *a, uint64_t offset,
                              uint64_t *sibling, struct err *e) {
     struct die_attrs unused;
-    struct err why = {0}; /* damaged attributes do not matter here */
+    struct err why = {0}; /* kept apart from e, because a damaged attribute, which is no
+                             error here, fills it, too */
     enum st st =
         die_attrs_read(w->source, w->unit, &w->r, w->table, a, offset, &unused, sibling, &why);
     return st == ST_OK ? ST_OK : err_set(e, why.code, "%s", why.text);

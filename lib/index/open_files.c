@@ -376,9 +376,10 @@ static enum st open_archive(struct split_files *f, const char *path, size_t len,
     return ST_OK;
 }
 
-/* Sets *out to the only member with this name and, unless time is 0, this time. The time of a thin
- * archive's member is not compared here, because that of its file counts. Returns
- * DEBUG_OBJECT_CHANGED if members have the name and none of them the time. */
+/* Finds the only member with this name and, unless time is 0, this time, and sets *out, which is
+ * valid only with DEBUG_OBJECT_FOUND. The time of a thin archive's member is not compared here,
+ * because that of its file counts. DEBUG_OBJECT_CHANGED: members have the name and none the time.
+ * DEBUG_OBJECT_MISSING: no member has the name, or several have both. */
 static enum debug_object_state find_member(const struct listed_archive *a, const char *name,
                                            size_t len, uint64_t time,
                                            const struct archive_member **out) {

@@ -437,8 +437,8 @@ static inline void stallrec_loop_edge_(struct stallrec_loop *loop, uint64_t now,
     }
 }
 
-/* Stores the time at which the loop first waited, which ends the launch. The edge that follows
- * publishes it. */
+/* Stores the time at which the loop first waited; that wait ends the launch. The edge that follows
+ * publishes the time. */
 static inline void stallrec_loop_idle_(struct stallrec_loop *loop, uint64_t now) {
     if (__atomic_load_n(&loop->idle_, __ATOMIC_RELAXED) == 0) {
         __atomic_store_n(&loop->idle_, now, __ATOMIC_RELAXED);

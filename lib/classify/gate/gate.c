@@ -223,8 +223,8 @@ static double least_rise(const struct gate *g) {
     return 1 + g->options.regressed_percent / 100.0;
 }
 
-/* Returns the measure (stalls or users) that decides whether the row's rate rose by less than
- * `least` times; gate.h has the rule. */
+/* Returns the measure, RATES_COUNT or GATE_USERS, whose upper limit decides whether a rise of the
+ * row's rate to `least` times that of the base is excluded; gate.h has the rule. */
 static size_t deciding(const struct gate_row *row, double least) {
     const double unlike = 3; /* if the stalls' ratio may be this large, the stalls say little */
     const struct rates_comparison *stalls = &row->by[RATES_COUNT], *users = &row->by[GATE_USERS];

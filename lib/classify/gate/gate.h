@@ -9,7 +9,8 @@
  * The more precise of the stalls' and the users' measure decides whether a rise is excluded. The
  * users' does only while the stalls' agrees, because as many users can stall more often: the
  * stalls' one-sided limit must exclude three times the rate, and the stalls must show no
- * significant rise of their own. Otherwise the stalls' measure decides alone.
+ * significant rise of at least the ratio that is to be excluded. Otherwise the stalls' measure
+ * decides alone.
  *
  * Stalls in strata in which their run has no exposure have no rate. If they are more than 5 % of
  * the stalls of a run, all strata are compared as one; else a row of the later run with more than

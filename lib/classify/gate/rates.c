@@ -7,7 +7,8 @@
 #include "classify/stats/sum.h"
 
 struct rates {
-    double *cell[RATES_RUNS];                   /* rates_new's exposure, CLUSTER_CELLS each */
+    /* Each run's exposure by the measure of rates_new, as CLUSTER_CELLS sums, which are owned. */
+    double *cell[RATES_RUNS];
     double stratum[RATES_RUNS][CLUSTER_STRATA]; /* exposure per stratum: sums of the cells */
     double squares[CLUSTER_STRATA]; /* for each stratum, the sum of the squares of the cells of both
                                        runs */

@@ -428,8 +428,8 @@ static bool set_package(struct frame_table *t, struct raw_frame *f, const char *
     return true;
 }
 
-/* Sets the image and the side of code in no image, interpreted or made at run time. The image is
- * its source file, if that is known. */
+/* Sets, for code in no image (interpreted, or made at run time), the image to the name of its
+ * source file without folders, or NULL if that is not known, and the side by in_app. */
 static void set_file(struct raw_frame *f, const char *file, bool in_app) {
     f->image = file ? path_name(file) : NULL;
     f->side = in_app ? SIDE_APP : SIDE_SYSTEM;

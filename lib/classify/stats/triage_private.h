@@ -317,7 +317,7 @@ bool bucket_mostly_has(const struct bucket *b, size_t alias);
  * which so many dumps tell. False: out of memory. */
 bool bucket_add_ways(struct bucket *b, const struct stall_key *key, size_t level, uint64_t dumps);
 /* Makes the level-2 bucket `child` a child of the level-1 bucket `parent` unless it has a
- * parent. False: out of memory. */
+ * parent. False: out of memory; the triage can only be freed then. */
 bool bucket_adopt(struct bucket *parent, struct bucket *child);
 /* Gives a level-1 bucket the tally of its only child if both are equal. Most buckets have one
  * child, so this saves memory. Code that changes a bucket's tally calls tally_own first, unless the

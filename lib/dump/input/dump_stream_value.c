@@ -57,7 +57,7 @@ struct stream_value {
     size_t end;       /* offset behind the value */
     bool whole;       /* the mark that ends it was read */
     bool cut;         /* the input ends before the value does */
-    bool cell;        /* the value is a cell of CSV */
+    bool cell;        /* the value is a whole cell of CSV, and holds a report */
     bool within_line; /* the value is a string or an object, whose line may have further values */
 };
 

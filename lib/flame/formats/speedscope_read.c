@@ -31,8 +31,9 @@ static enum st speedscope_bad(const struct speedscope_file *f, const char *what,
 
 /* ---- numbers ---- */
 
-/* Reads a weight as an integer in units of 10^-decimals; false: it is no number, is negative, does
- * not fit 64 bits, or is a real number not below 2^53, which is not exact. */
+/* Reads a weight as an integer in units of 10^-decimals, with as many decimals as a real weight
+ * needs, at most STACK_DECIMALS_MAX. False: it is no number, is negative, or, in these units, does
+ * not fit 64 bits or is, if it is real, not below 2^53, from where on doubles are not exact. */
 static bool take_weight(const struct speedscope_file *f, const json_t *v, uint64_t *weight,
                         unsigned *decimals) {
     const double most = (double)(UINT64_C(1) << 53);

@@ -1,4 +1,5 @@
-/* Adds object files to a finder, for the walk, archives and look-ups alike. */
+/* Adds slices of object files and images of dyld shared caches to a finder, for the walk, for
+ * archives and for look-ups. */
 #include <string.h>
 
 #include "base/parse.h"

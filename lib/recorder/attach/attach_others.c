@@ -1,4 +1,5 @@
-/* Captures the stacks and processor times of the other threads. */
+/* Captures the stacks and waits of an attached process's threads other than the watched one, and
+ * the processor times of all. */
 #include "attach/attach_others.h"
 
 #include <stdlib.h>

@@ -5,10 +5,10 @@
 
 #include "attach/remote_elf.h"
 
-/* Finds the address and the size of the section `name`, by the addresses in the file. `read` reads
- * at offsets of the file; name: at most 31 bytes. A section that is not loaded, or that has no
- * bytes in the file (SHT_NOBITS), is not found. False: there is no such section, or the file is
- * damaged. */
+/* Finds the link-time address and the size of the section `name`. `read` reads at offsets of the
+ * file; name: at most 31 bytes. A section that is not loaded, or that has no bytes in the file
+ * (SHT_NOBITS), is not found. False: there is no such section, or the file is damaged, cannot be
+ * read, or is no 64-bit file. */
 bool elf_section_find(remote_read_fn *read, void *arg, const char *name, uint64_t *address,
                       uint64_t *size);
 

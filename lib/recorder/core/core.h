@@ -154,7 +154,7 @@ enum rec_launch_mark {
     REC_LAUNCH_ACTIVE,    /* the user came to a prewarmed process, whose launch begins now */
     REC_LAUNCH_DONE,  /* the launch is over, unless the loop's first idle wait ended it before */
     REC_LAUNCH_START, /* the presumed start: as REC_LAUNCH_BEGIN, but a later BEGIN or PREWARMED
-                         replaces it */
+                         replaces it, and a launch that does not end is given up */
     REC_LAUNCH_IDLE   /* the loop's first idle wait, whose edge may have been missed */
 };
 /* Reports a mark of the launch at at_ns, which may lie before the recorder's start. A mark that

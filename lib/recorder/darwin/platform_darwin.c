@@ -43,7 +43,7 @@ uint64_t rec_platform_process_start_ns(void) {
     return age < clock / 1000 ? clock - age * 1000 : 0;
 }
 
-/* arc4random_buf is used since App Store review takes getentropy for a private function. */
+/* arc4random_buf is used because App Store review takes getentropy for a private function. */
 void rec_platform_random(void *ctx, uint8_t *out, size_t len) {
     (void)ctx;
     arc4random_buf(out, len);

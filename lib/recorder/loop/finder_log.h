@@ -8,7 +8,9 @@
 /* Removes all runs of the candidate with this index. */
 void finder_drop_runs(struct loop_finder *f, uint32_t candidate);
 
-/* Adds to the log a wait that begins at now_ns and, as far as is known, also ends then. */
+/* Adds to the log a wait that begins at now_ns and whose end is not known yet: extends the
+ * candidate's latest run to now_ns if the pause since it is short, else begins a run. A full log
+ * loses its older half. */
 void finder_log_wait(struct loop_finder *f, const struct finder_candidate *c, uint64_t now_ns);
 /* Ends the candidate's latest run, if the log has one, at now_ns. */
 void finder_log_end(struct loop_finder *f, const struct finder_candidate *c, uint64_t now_ns);

@@ -1,5 +1,6 @@
-/* AArch64 in little-endian order. Sources: AAPCS64 (Arm IHI 0055) sections 6.1.1 and 6.4.6 (frame
- * records); DWARF for the Arm 64-bit Architecture (Arm IHI 0057) sections 4.1 and 4.4. */
+/* Describes AArch64, little-endian, to the unwinder: numbers of registers, saved registers and
+ * return addresses. Sources: AAPCS64 (Arm IHI 0055) sections 6.1.1 and 6.4.6 (frame records); DWARF
+ * for the Arm 64-bit Architecture (Arm IHI 0057) sections 4.1 and 4.4. */
 #ifndef STALLREC_ARCH_AARCH64_H
 #define STALLREC_ARCH_AARCH64_H
 

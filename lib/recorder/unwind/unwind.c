@@ -234,10 +234,11 @@ static bool is_made_call_async(struct unwinder *u, uint64_t pc) {
 }
 
 /* Can `pc` be the return address of a call? Code made at run time may be anywhere except on the
- * stack and in the first pages, which no process maps. If the answer is no, the registers that led
- * to `pc` may have belonged to two frames, as during a longjmp or on the way to a landing pad. */
+ * stack and in the first pages, which only a privileged process can map. If the answer is no, the
+ * registers that led to `pc` may have belonged to two frames, as during a longjmp or on the way to
+ * a landing pad. */
 static bool may_return_async(struct unwinder *u, const struct cfi_stack *stack, uint64_t pc) {
-    enum { FIRST_PAGES = 64 * 1024 }; /* Linux: vm.mmap_min_addr */
+    enum { FIRST_PAGES = 64 * 1024 }; /* usual vm.mmap_min_addr of Linux on x86-64 */
     if (pc < FIRST_PAGES || (pc >= stack->lo && pc < stack->hi)) {
         return false;
     }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "classify/keys/keyer_private.h"
 #include "names/names.h"
 
@@ -40,6 +39,7 @@ void keyer_free(struct keyer *k) {
         VEC_RELEASE(&k->votes);
         VEC_RELEASE(&k->samples);
         VEC_RELEASE(&k->ballots);
+        VEC_RELEASE(&k->near);
         map_release(&k->ballot_of);
         strbuf_release(&k->text);
         free(k);
@@ -88,12 +88,6 @@ static void judge_truth(const struct keyer *k, const struct judged_stack *chosen
 
 /* ---- keys from before names were known ---- */
 
-static uint64_t number_of(struct keyer *k, char level, const struct key *key) {
-    strbuf_clear(&k->text);
-    key_text(key, &k->text);
-    return key->count ? key_number(level, strbuf_cstr(&k->text), k->text.len) : 0;
-}
-
 static bool is_same_key(const struct key *a, const struct key *b) {
     bool same = a->count == b->count;
     for (size_t i = 0; same && i < a->count; i++) {
@@ -117,7 +111,7 @@ static enum st find_ids(struct keyer *k, const struct dump *d, const struct dump
         return err_nomem(e);
     }
     for (size_t i = 0; i < KEY_LEVELS + 1; i++) {
-        was[i] = is_same_key(&keys[i], same[i]) ? 0 : number_of(k, "12a"[i], &keys[i]);
+        was[i] = is_same_key(&keys[i], same[i]) ? 0 : keyer_number(k, "12a"[i], &keys[i]);
     }
     return k->text.failed ? err_nomem(e) : ST_OK;
 }
@@ -209,7 +203,7 @@ static enum st judge_loop(struct keyer *k, const struct dump *d, const struct du
 }
 
 static enum st keyer_begin(struct keyer *k, const struct dump *d, struct err *e) {
-    k->frames.len = k->by_location.len = 0;
+    k->frames.len = k->by_location.len = k->near.len = 0;
     k->owner = d->app.id;
     k->owner_len = d->app.id ? names_owner(d->app.id, strlen(d->app.id)) : 0;
     k->has_packages = false;
@@ -278,6 +272,9 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, 
         out->unresolved = out->unresolved || !out->level[0].frames[i].info->resolved;
     }
     judge_truth(k, &chosen, out);
+    if (near_keys(k, out, e) != ST_OK) {
+        return ST_ERR;
+    }
     out->owner = k->has_packages ? k->owner : NULL; /* later rules or names may ask for it */
     out->owner_len = k->has_packages ? k->owner_len : 0;
     out->loop_at = k->place_counts ? d->stall.loop_at : NULL;
@@ -291,46 +288,4 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, 
         return key_idle(k, &chosen, out) ? ST_OK : err_nomem(e);
     }
     return k->options.rules ? judge_cause(k, d, &chosen, out, e) : ST_OK;
-}
-
-/* ---- text and id ---- */
-
-void key_text(const struct key *key, struct strbuf *out) {
-    for (size_t i = 0; i < key->count; i++) {
-        key_text_add(out, key->frames[i].info->image, key->frames[i].info->function);
-    }
-}
-
-void key_text_add(struct strbuf *out, const char *image, const char *function) {
-    strbuf_addstr(out, image);
-    strbuf_addc(out, '\t');
-    strbuf_addstr(out, function);
-    strbuf_addc(out, '\n');
-}
-
-uint64_t key_number(char level, const char *text, size_t len) {
-    return key_number_of(level, hash_bytes(text, len));
-}
-
-uint64_t key_number_of(char level, uint64_t text_hash) {
-    /* The level is hashed together with the hash of the text, so that the ids of equal texts of two
-     * levels are equal only by chance. */
-    uint64_t parts = text_hash ^ (uint64_t)(unsigned char)level;
-    uint8_t bytes[8];
-    for (int i = 0; i < 8; i++) {
-        bytes[i] = (uint8_t)(parts >> (8 * i));
-    }
-    return hash_bytes(bytes, sizeof bytes) >> 16;
-}
-
-void key_number_text(uint64_t number, char out[KEY_ID_SIZE]) {
-    static const char digits[] = "0123456789abcdef";
-    for (int i = 0; i < KEY_ID_SIZE - 1; i++) {
-        out[i] = digits[number >> (44 - 4 * i) & 0xf];
-    }
-    out[KEY_ID_SIZE - 1] = 0;
-}
-
-void key_id(char level, const char *text, size_t len, char out[KEY_ID_SIZE]) {
-    key_number_text(key_number(level, text, len), out);
 }

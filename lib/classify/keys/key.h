@@ -20,6 +20,7 @@ enum {
     KEY_FUNCTION_MAX = 512, /* maximum bytes of a function in a key; a longer one ends in "…" and a
                                hash of the whole */
     KEY_OTHERS_MAX = 3,     /* maximum number of samples that a key keeps beside its stack */
+    KEY_NEAR_MAX = 8,       /* maximum number of other keys that a key's samples vote for */
     KEY_WANTED_MAX = 8,     /* maximum number of relevant frames of a level */
     KEY_REASON_SIZE = 320,  /* bytes of a cause's reason with its NUL; a longer one ends in "…" */
     KEY_ID_SIZE = 13        /* 12 hex digits and a NUL */
@@ -140,6 +141,12 @@ struct key_other {
     size_t shared, own;
 };
 
+/* A key for which samples of a busy thread vote one by one. */
+struct key_near {
+    uint64_t number[KEY_LEVELS]; /* its ids, as numbers */
+    unsigned share;              /* share of the votes that are for it, in permille */
+};
+
 struct stall_key {
     enum key_status status;
     /* The keys of both levels, with fewer and with more frames; their kind is key_options.kind. */
@@ -155,6 +162,10 @@ struct stall_key {
      * the key is that of the stack alone. */
     struct key_other others[KEY_OTHERS_MAX];
     size_t other_count;
+    /* Of a busy thread whose samples vote for several keys, those with most votes; `level` may be
+     * one of them. */
+    struct key_near near[KEY_NEAR_MAX];
+    size_t near_count;
     /* The owner of the app's Java packages, the first owner_len bytes of the dump's app.id; NULL =
      * app.id names none, or no frame is in a Java package. An exemplar keeps it, because later
      * rules or names may ask for it. */

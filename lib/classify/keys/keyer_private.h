@@ -49,6 +49,12 @@ struct ballot {
     uint64_t epoch, votes, newest;
 };
 
+/* A ballot of a busy thread's samples: the index of its first sample, and its votes. */
+struct near_ballot {
+    size_t sample;
+    uint64_t votes;
+};
+
 struct keyer {
     struct frame_table table;
     struct key_options options;
@@ -61,6 +67,8 @@ struct keyer {
                        the votes of earlier ones */
     struct map ballot_of; /* candidate, as indexes of canonical infos -> index in ballots */
     VEC(struct ballot) ballots;
+    VEC(struct near_ballot) near; /* the ballots of the current dump's samples, if it is busy */
+    uint64_t near_votes;          /* sum of their votes */
     /* Share of the stall, in permille, that the main thread was on a processor, or, if
      * about_threads, the thread of the stack that was judged last; perhaps only an upper bound,
      * from the whole process; -1 = unknown. */
@@ -183,6 +191,8 @@ bool key_has(const struct key *key, const struct frame_info *info);
 /* Appends a frame to the key if there is room for it. */
 void key_add(struct key *key, const struct key_frame *f);
 struct key_frame key_frame_of(const struct judged_frame *from);
+/* Returns the number of a key's id; 0: it has no frames. Out of memory sticks to k->text. */
+uint64_t keyer_number(struct keyer *k, char level, const struct key *key);
 
 /* linked_owner.c. Makes functions of Java packages of other owners than the app's those of linked
  * libraries, if the stack has a function of the app's owner. Sets k->has_packages if the app has an
@@ -249,6 +259,12 @@ enum wait_name helper_wait_name(const struct frame_info *info);
 /* Is frame i a function of the loop's own library that belongs to the loop further out by its name,
  * as a method of the same class does, and that claims nothing? s->cut must be set. */
 bool helper_is_of_loop(const struct keyer *k, const struct judged_stack *s, size_t i);
+
+/* near_keys.c. Notes the keys for which the samples that still have a ballot vote. False: out of
+ * memory. */
+bool near_collect(struct keyer *k) BASE_MUST_USE;
+/* Sets out->near to those of them with most votes, if there are several. ST_ERR: out of memory. */
+enum st near_keys(struct keyer *k, struct stall_key *out, struct err *e) BASE_MUST_USE;
 
 /* cause.c. Sets cause, confidence and reason of a dump whose stack is chosen. ST_ERR: out of
  * memory. */

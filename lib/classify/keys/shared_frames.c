@@ -255,6 +255,9 @@ enum st share_frames(struct keyer *k, const struct dump *d, struct judged_stack 
         struct judged_stack *s = &k->samples.data[i];
         s->ballot = takes_part(s) && outermost_app(k, s) == action ? s->ballot : SIZE_MAX;
     }
+    if (!near_collect(k)) {
+        return err_nomem(e);
+    }
     leave_strays_out(k);
     choose_again(k, chosen);
     for (size_t i = 0; i < k->samples.len; i++) {

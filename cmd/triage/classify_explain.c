@@ -11,8 +11,8 @@ static void print_joined(const struct triage *t, const struct explain_choice *x,
     const char *into = x->fit == EXPLAIN_BUCKET ? triage_joined_to(t, x->id, &id) : NULL;
     if (into) {
         sink_printf(out,
-                    "counted   %s in %s: without samples, and inside a function in which samples "
-                    "show the time\n\n",
+                    "counted   %s in %s: by the samples of its dumps, or of others, it is the same "
+                    "busy function\n\n",
                     id, into);
     }
 }

@@ -18,6 +18,7 @@ void bucket_drop(struct bucket *b) {
     b->tally = NULL;
     SMALL_VEC_RELEASE(&b->aliases);
     SMALL_VEC_RELEASE(&b->alias_dumps);
+    SMALL_VEC_RELEASE(&b->near);
     SMALL_VEC_RELEASE(&b->actions);
     SMALL_VEC_RELEASE(&b->children);
     release_evidence(&b->evidence);
@@ -218,6 +219,39 @@ bool bucket_add_alias(struct bucket *b, uint64_t alias, uint64_t dumps) {
     }
     b->aliases.data[low] = alias;
     return true;
+}
+
+bool bucket_add_near(struct bucket *b, const struct near_id *add) {
+    char id[KEY_ID_SIZE];
+    size_t low;
+    key_number_text(add->number, id);
+    LOWER_BOUND(low, b->near.len, b->near.data[low].number, add->number);
+    if (strcmp(id, b->id) == 0) {
+        return true;
+    }
+    if (low < b->near.len && b->near.data[low].number == add->number) {
+        sum_add(&b->near.data[low].dumps, add->dumps);
+        sum_add(&b->near.data[low].most, add->most);
+        sum_add(&b->near.data[low].shares, add->shares);
+        return true;
+    }
+    if (b->near.len == NEAR_MAX) {
+        if (low == NEAR_MAX) {
+            return true;
+        }
+        b->near.len--; /* drops the largest number */
+    }
+    if (!SMALL_VEC_INSERT(&b->near, low)) {
+        return false;
+    }
+    b->near.data[low] = *add;
+    return true;
+}
+
+const struct near_id *bucket_near(const struct bucket *b, uint64_t number) {
+    size_t low;
+    LOWER_BOUND(low, b->near.len, b->near.data[low].number, number);
+    return low < b->near.len && b->near.data[low].number == number ? &b->near.data[low] : NULL;
 }
 
 bool bucket_mostly_has(const struct bucket *b, size_t alias) {

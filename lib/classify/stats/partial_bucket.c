@@ -303,6 +303,21 @@ static void read_alias_dumps(struct partial_line *l, const struct tape_value *o,
     }
 }
 
+/* Reads the other keys for which samples vote; partials of earlier versions have none. */
+static void read_near(struct partial_line *l, const struct tape_value *o, struct bucket *b) {
+    struct partial_items items = {0};
+    if (partial_member(l, o, "near")) {
+        items = partial_get_items(l, o, "near", NEAR_NUMBERS);
+    }
+    while (items.next < items.end && partial_fine(l)) {
+        struct near_id near = {.number = partial_hash(l, partial_take(&items), "near")};
+        near.dumps = partial_take_number(l, &items, INT64_MAX, "near");
+        near.most = partial_take_number(l, &items, INT64_MAX, "near");
+        near.shares = partial_take_number(l, &items, INT64_MAX, "near");
+        partial_need(l, bucket_add_near(b, &near));
+    }
+}
+
 /* Returns the bucket whose key's text was read; a new one is added to the set. Keys must be in
  * ascending order, so that each occurs once. NULL: they are not, or memory ran out; the line is
  * then marked. */
@@ -352,6 +367,9 @@ void partial_read_bucket(struct partial_line *l, const struct tape_value *o, siz
     }
     if (which == PARTIAL_HOLDERS) {
         b->waiters = partial_get_number(l, o, "waiters");
+    }
+    if (which == PARTIAL_LEVEL1 || which == PARTIAL_LEVEL2) {
+        read_near(l, o, b);
     }
     if (which != PARTIAL_ACTIONS && which != PARTIAL_IDLE) {
         read_actions(l, o, b);

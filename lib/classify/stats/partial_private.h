@@ -44,6 +44,9 @@ enum {
     PARTIAL_COUNTS = 8 /* number of a tally's counts, see partial_counts */
 };
 
+/* The numbers of another key for which samples vote (struct near_id). */
+enum { NEAR_NUMBERS = 4 };
+
 /* The items of a frame in versions 2 and 3: five row numbers of strings, of which the last three
  * may be missing, the line, and flags. */
 enum {

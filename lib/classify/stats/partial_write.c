@@ -264,6 +264,21 @@ static void partial_out_put_aliases(struct jsonw *w, const struct bucket *b) {
     }
 }
 
+static void put_near(struct jsonw *w, const struct bucket *b) {
+    if (!b->near.len) {
+        return;
+    }
+    jsonw_member_array(w, "near");
+    for (size_t i = 0; i < b->near.len; i++) {
+        const struct near_id *n = &b->near.data[i];
+        put_hash(w, NULL, n->number);
+        jsonw_u64(w, n->dumps);
+        jsonw_u64(w, n->most);
+        jsonw_u64(w, n->shares);
+    }
+    jsonw_end_array(w);
+}
+
 /* Are two evidences, whose reasons belong to one triage, equal except for their stacks? */
 static bool evidence_equals(const struct evidence *a, const struct evidence *b) {
     return a->span_ms == b->span_ms && a->hash == b->hash && a->cause == b->cause &&
@@ -296,6 +311,7 @@ static bool partial_out_put_bucket(struct partial_writer *writer, size_t set,
     }
     partial_out_put_stack(writer, &b->evidence);
     partial_out_put_aliases(w, b);
+    put_near(w, b);
     bool ok = set == PARTIAL_ACTIONS || set == PARTIAL_IDLE || put_actions(writer, b);
     if (!parent || (parent->tally != b->tally && !tally_equals(parent->tally, b->tally))) {
         ok = ok && partial_out_put_tally(writer, "tally", b->tally);

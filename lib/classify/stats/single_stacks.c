@@ -1,7 +1,9 @@
-/* Joins buckets of single stacks to those of the same busy functions. A dump without samples shows
- * one moment, in which a busy function may be in a helper; no samples vote, so the helper is the
- * key. Where dumps with samples show that the time is spent in one of the helper's callers, the
- * helper was caught by chance. */
+/* Joins buckets of one busy function whose dumps have different keys by chance. A dump without
+ * samples shows one moment, in which a busy function may be in a helper or in a framework that it
+ * calls; no samples vote, so that these are the key. And whether the samples of a dump share a
+ * framework is decided by a limit, near which a part of a function's dumps are on either side.
+ * Where samples of other dumps show that the time is spent in the function, and that it calls the
+ * helper or the framework, the buckets are joined. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +21,19 @@ enum { HELPERS_MAX = 2, FUNCTIONS_MIN = 2 };
  * samples of each joined no more stalls. */
 enum { DUMPS_MIN = 2, SAMPLES_OF_DUMP = 4 };
 
+/* Of a framework that a tenth of a function's samples are in, a tenth of its single stacks is
+ * expected. A bucket of many more is one of another stall, which has the framework, too. */
+enum { SINGLE_RATIO = 4 };
+
+/* A key counts as one that a bucket's samples show if more than one NEAR_SHARE-th of its dumps tell
+ * it: half of those with samples would be enough, but a bucket has single stacks, too. */
+enum { NEAR_SHARE = 3 };
+
+/* A bucket with samples is a part of another one if it has at most one TAIL_SHARE-th of the other's
+ * dumps, and one STRAYS_SHARE-th of its samples, or more, show another key: if it was a stall of
+ * its own, hardly any would. */
+enum { TAIL_SHARE = 4, STRAYS_SHARE = 20 };
+
 /* A level-2 bucket to which others may be joined, filed under a hash of its first functions. */
 struct sampled_bucket {
     uint64_t hash;
@@ -28,6 +43,7 @@ struct sampled_bucket {
 struct stack_joining {
     struct triage *t;
     VEC(struct sampled_bucket) sampled; /* ascending by hash; of equal hashes the best is first */
+    struct alias_index ids[KEY_LEVELS]; /* of all buckets, by their own ids */
     struct triage_into into;
     bool any; /* a bucket is joined */
 };
@@ -63,10 +79,15 @@ static uint64_t hash_key_frame(uint64_t hash, const struct bucket_frame *f) {
     return hash_u64(hash ^ hash_bytes(f->function, strlen(f->function)));
 }
 
-/* Returns a hash of `count` functions of a key and of the framework; framework: NULL = any. */
+/* Which framework a key has to have. */
+enum framework_wanted { FRAMEWORK_ANY, FRAMEWORK_NONE, FRAMEWORK_SAME, FRAMEWORKS_WANTED };
+
+/* Returns a hash of `count` functions of a key and of its framework, if that is asked for. */
 static uint64_t hash_functions(const struct bucket *b, size_t from, size_t count,
-                               const struct bucket_frame *framework) {
-    uint64_t hash = framework ? hash_key_frame(1, framework) : 0;
+                               enum framework_wanted wanted) {
+    const struct bucket_frame *own = own_framework(b);
+    uint64_t hash = hash_u64((uint64_t)wanted);
+    hash = wanted == FRAMEWORK_SAME && own ? hash_key_frame(hash, own) : hash;
     for (size_t i = 0; i < count; i++) {
         hash = hash_key_frame(hash, b->frames[from + i]);
     }
@@ -75,17 +96,29 @@ static uint64_t hash_functions(const struct bucket *b, size_t from, size_t count
 
 /* ---- buckets of samples ---- */
 
-/* Do the samples of a level-2 bucket say that its function computes? At least half of them must
- * show its key, and its level-1 bucket must have samples, too, as a partial may say otherwise: then
- * no bucket is joined to one that is joined itself. */
+/* Does the cause tell of no wait? Code that draws may compute, and a dump that does not tell how
+ * long the thread ran has no cause. */
+static bool may_be_busy(enum rule_cause cause) {
+    return cause == CAUSE_COMPUTE || cause == CAUSE_STARVED || cause == CAUSE_RENDER ||
+           cause == CAUSE_LAUNCH || cause == CAUSE_UNKNOWN;
+}
+
+/* Do samples show the bucket's key, at least half of them, and does its main cause tell of no
+ * wait? */
+static bool shows_own_key(const struct bucket *b) {
+    unsigned confidence;
+    const struct tally *t = b->tally;
+    return t->samples > 0 && t->hits >= t->samples - t->hits &&
+           may_be_busy(tally_cause(t, &confidence));
+}
+
+/* Do the samples of a level-2 bucket say that its function is busy? Its level-1 bucket must have
+ * samples, too, as a partial may say otherwise. */
 static bool is_proven(const struct triage *t, const struct bucket *b) {
     unsigned confidence;
-    const struct tally *tally = b->tally;
     const struct bucket *parent = t->level[0].buckets.data[b->parent];
-    return tally->samples > 0 && tally->hits >= tally->samples - tally->hits &&
-           tally->dumps >= DUMPS_MIN && parent->tally->samples > 0 &&
-           tally_cause(tally, &confidence) == CAUSE_COMPUTE &&
-           tally_cause(parent->tally, &confidence) == CAUSE_COMPUTE && has_only_functions(b);
+    return shows_own_key(b) && b->tally->dumps >= DUMPS_MIN && parent->tally->samples > 0 &&
+           may_be_busy(tally_cause(parent->tally, &confidence)) && has_only_functions(b);
 }
 
 /* Returns the number of single stacks for which a bucket's samples are enough. */
@@ -102,11 +135,12 @@ static int compare_evidence(const struct bucket *a, const struct bucket *b) {
 
 static bool file_sampled(struct stack_joining *j, const struct bucket *b) {
     size_t from = first_function(b);
-    const struct bucket_frame *frameworks[] = {NULL, own_framework(b)};
+    enum framework_wanted own = own_framework(b) ? FRAMEWORK_SAME : FRAMEWORK_NONE;
     for (size_t count = FUNCTIONS_MIN; from + count <= b->frame_count; count++) {
-        for (size_t i = 0; i < (frameworks[1] ? 2 : 1); i++) {
-            struct sampled_bucket s = {hash_functions(b, from, count, frameworks[i]), b};
-            if (!VEC_PUSH(&j->sampled, s)) {
+        const uint64_t hashes[] = {hash_functions(b, from, count, FRAMEWORK_ANY),
+                                   hash_functions(b, from, count, own)};
+        for (size_t i = 0; i < sizeof hashes / sizeof *hashes; i++) {
+            if (!VEC_PUSH(&j->sampled, ((struct sampled_bucket){hashes[i], b}))) {
                 return false;
             }
         }
@@ -135,25 +169,108 @@ static bool file_all(struct stack_joining *j) {
     return true;
 }
 
-/* ---- buckets of single stacks ---- */
+/* ---- what samples show ---- */
 
-/* Were all dumps of the bucket busy, and had no samples? */
-static bool has_single_stacks(const struct bucket *b) {
+/* Sets *number to that of b's id. */
+static bool number_of_bucket(const struct bucket *b, uint64_t *number) {
+    return parse_hex(b->id, strlen(b->id), number);
+}
+
+/* Makes the text of the key that a stack has whose innermost function is b's outermost helper, if
+ * the busy function of `found` calls it. */
+static void put_helper_text(struct strbuf *text, const struct bucket *b, size_t helper,
+                            const struct bucket *found) {
+    const struct bucket_frame *f = b->frames[helper];
+    size_t more = b->frame_count - first_function(b) - 1;
+    strbuf_clear(text);
+    key_text_add(text, f->image, f->function);
+    for (size_t i = first_function(found); i < found->frame_count && more > 0; i++, more--) {
+        key_text_add(text, found->frames[i]->image, found->frames[i]->function);
+    }
+}
+
+/* Returns what the samples of `found` tell of the key of b, or of the outermost of b's `helpers` in
+ * its place; NULL: no sample shows them. */
+static const struct near_id *shown_by(struct stack_joining *j, const struct bucket *b,
+                                      size_t helpers, const struct bucket *found) {
+    struct strbuf *text = &j->t->scratch;
+    uint64_t number;
+    const struct near_id *n = number_of_bucket(b, &number) ? bucket_near(found, number) : NULL;
+    if (n || helpers == 0) {
+        return n;
+    }
+    put_helper_text(text, b, first_function(b) + helpers - 1, found);
+    return text->failed
+               ? NULL
+               : bucket_near(found, key_number(j->t->level[1].level, strbuf_cstr(text), text->len));
+}
+
+/* Do samples of `found` show the key of b or of its helper, and so often that b's dumps are at most
+ * SINGLE_RATIO times as many as that lets expect? */
+static bool samples_show(struct stack_joining *j, const struct bucket *b, size_t helpers,
+                         const struct bucket *found) {
+    const struct near_id *n = shown_by(j, b, helpers, found);
+    uint64_t share = n && n->dumps ? n->shares / n->dumps : 0; /* in permille */
+    share = share < 1000 ? share : 1000;
+    return (unsigned __int128)b->tally->dumps * 1000 <=
+           (unsigned __int128)found->tally->dumps * share * SINGLE_RATIO;
+}
+
+/* ---- buckets of few samples, or of none ---- */
+
+/* Does no dump of the bucket tell of a wait? */
+static bool has_no_wait(const struct bucket *b) {
+    bool none = b->tally->dumps > 0;
+    for (size_t i = 0; i < b->tally->causes.len; i++) {
+        none = none && may_be_busy(b->tally->causes.data[i].cause);
+    }
+    return none;
+}
+
+/* Is the cause of all dumps of the bucket that they compute? */
+static bool computes(const struct bucket *b) {
     const struct tally *t = b->tally;
-    return t->dumps > 0 && t->samples == 0 && t->causes.len == 1 &&
-           t->causes.data[0].cause == CAUSE_COMPUTE;
+    return t->causes.len == 1 && t->causes.data[0].cause == CAUSE_COMPUTE;
+}
+
+/* Are the bucket's dumps those of `found` of which, by chance, so many samples are in one helper or
+ * framework that these are the key? */
+static bool is_tail(const struct bucket *b, const struct bucket *found) {
+    uint64_t number, strays = b->tally->samples - b->tally->hits;
+    const struct near_id *n = number_of_bucket(b, &number) ? bucket_near(found, number) : NULL;
+    return n && n->dumps > found->tally->dumps / NEAR_SHARE &&
+           b->tally->dumps <= found->tally->dumps / TAIL_SHARE &&
+           strays >= b->tally->samples / STRAYS_SHARE && strays > 0 &&
+           b->tally->hits <= b->tally->samples;
+}
+
+/* May b be joined to `found`, whose functions are those of b without `helpers` of them? Single
+ * stacks that compute in helpers are, even in helpers that no sample was in, because a function may
+ * have many. */
+static bool may_join(struct stack_joining *j, const struct bucket *b, size_t helpers,
+                     const struct bucket *found) {
+    unsigned confidence;
+    if (stacks_for(found) < b->tally->dumps) {
+        return false;
+    }
+    if (b->tally->samples > 0) {
+        return is_tail(b, found);
+    }
+    bool in_helper = helpers > 0 && (!own_framework(b) || own_framework(found));
+    return (in_helper && computes(b) && tally_cause(found->tally, &confidence) == CAUSE_COMPUTE) ||
+           samples_show(j, b, helpers, found);
 }
 
 /* Returns the proven bucket with most evidence whose key begins with b's functions without the
- * `helpers` innermost ones, and whose framework is that of b, if b has one; NULL: there is none. */
+ * `helpers` innermost ones, and whose framework is the wanted one; NULL: there is none. */
 static const struct bucket *find_callers(const struct stack_joining *j, const struct bucket *b,
-                                         size_t helpers) {
+                                         size_t helpers, enum framework_wanted wanted) {
     size_t from = first_function(b) + helpers, low;
     if (from + FUNCTIONS_MIN > b->frame_count) {
         return NULL;
     }
     size_t count = b->frame_count - from;
-    uint64_t hash = hash_functions(b, from, count, own_framework(b));
+    uint64_t hash = hash_functions(b, from, count, wanted);
     LOWER_BOUND(low, j->sampled.len, j->sampled.data[low].hash, hash);
     if (low == j->sampled.len || j->sampled.data[low].hash != hash) {
         return NULL;
@@ -164,40 +281,33 @@ static const struct bucket *find_callers(const struct stack_joining *j, const st
     for (size_t i = 0; same && i < count; i++) {
         same = equal_frames(b->frames[from + i], found->frames[at + i]);
     }
-    if (same && own_framework(b)) {
+    if (same && wanted == FRAMEWORK_SAME) {
         same = at == 1 && equal_frames(b->frames[0], found->frames[0]);
     }
-    return same ? found : NULL;
+    return same && (wanted != FRAMEWORK_NONE || at == 0) ? found : NULL;
 }
 
-/* Returns the bucket to which a level-2 bucket may be joined, if it has only single stacks: the
- * samples must be enough for as many. NULL: there is none. */
-static const struct bucket *find_busy(const struct stack_joining *j, const struct bucket *b) {
+/* Returns the bucket to which a level-2 bucket may be joined, if it has only single stacks, or
+ * hardly anything else. NULL: there is none. */
+static const struct bucket *find_busy(struct stack_joining *j, const struct bucket *b) {
     const struct bucket *best = NULL;
-    bool may = has_single_stacks(b) && has_only_functions(b);
-    for (size_t helpers = 1; helpers <= HELPERS_MAX && may; helpers++) {
-        const struct bucket *found = find_callers(j, b, helpers);
-        if (found && stacks_for(found) >= b->tally->dumps &&
-            (!best || compare_evidence(found, best) < 0)) {
-            best = found;
+    bool own = own_framework(b) != NULL, may = has_no_wait(b) && has_only_functions(b);
+    for (size_t helpers = 0; helpers <= HELPERS_MAX && may; helpers++) {
+        /* The framework is the same, or one of the two has none. */
+        const enum framework_wanted wanted[] = {own ? FRAMEWORK_NONE : FRAMEWORK_ANY,
+                                                FRAMEWORK_SAME};
+        for (size_t i = 0; i < (own && helpers > 0 ? 2 : 1); i++) {
+            const struct bucket *found = find_callers(j, b, helpers, wanted[i]);
+            if (found && found != b && may_join(j, b, helpers, found) &&
+                (!best || compare_evidence(found, best) < 0)) {
+                best = found;
+            }
         }
     }
     return best;
 }
 
-/* Notes that a bucket is joined to another, which gets its id as an alias. False: out of memory. */
-static bool note_join(struct stack_joining *j, size_t level, const struct bucket *b,
-                      uint32_t busy) {
-    uint64_t number;
-    struct bucket *into = j->t->level[level].buckets.data[busy];
-    struct joined_stacks joined;
-    memcpy(joined.id, b->id, sizeof joined.id);
-    memcpy(joined.into, into->id, sizeof joined.into);
-    j->into.level[level][b->index] = busy;
-    return VEC_PUSH(&j->t->joined_stacks, joined) &&
-           (!parse_hex(b->id, strlen(b->id), &number) ||
-            bucket_add_alias(into, number, b->tally->dumps));
-}
+/* ---- joining ---- */
 
 /* Must a level-1 bucket stay, as by a mark that somebody gave it? */
 static bool must_stay(const struct triage *t, const struct bucket *b) {
@@ -206,55 +316,186 @@ static bool must_stay(const struct triage *t, const struct bucket *b) {
 }
 
 /* Joins a level-1 bucket with all of its level-2 buckets, if it need not stay and each can be
- * joined, all to buckets of one level-1 bucket; so its stalls stay counted once on each level.
- * False: out of memory. */
-static bool join_family(struct stack_joining *j, const struct bucket *b) {
+ * joined, all to buckets of one level-1 bucket; so its stalls stay counted once on each level. */
+static void join_family(struct stack_joining *j, const struct bucket *b) {
     const struct bucket_set *level2 = &j->t->level[1];
     uint32_t parent = NO_INDEX;
     for (size_t i = 0; i < b->children.len; i++) {
         const struct bucket *busy = find_busy(j, level2->buckets.data[b->children.data[i]]);
         if (!busy || (parent != NO_INDEX && busy->parent != parent)) {
-            return true;
+            return;
         }
         parent = busy->parent;
     }
-    if (parent == NO_INDEX || must_stay(j->t, b)) {
-        return true;
+    if (parent == NO_INDEX || parent == b->index || must_stay(j->t, b)) {
+        return;
     }
-    bool ok = note_join(j, 0, b, parent);
-    for (size_t i = 0; ok && i < b->children.len; i++) {
+    j->into.level[0][b->index] = parent;
+    for (size_t i = 0; i < b->children.len; i++) {
         const struct bucket *child = level2->buckets.data[b->children.data[i]];
-        ok = note_join(j, 1, child, find_busy(j, child)->index);
-        j->any = true;
+        j->into.level[1][child->index] = find_busy(j, child)->index;
     }
-    return ok;
+    j->any = true;
 }
 
-static bool join_all(struct stack_joining *j) {
-    struct bucket_set *level1 = &j->t->level[0];
+/* Notes that a bucket is joined to another, which gets its id as an alias. False: out of memory. */
+static bool note_join(struct stack_joining *j, const struct bucket *b, struct bucket *into) {
+    uint64_t number;
+    struct joined_stacks joined;
+    memcpy(joined.id, b->id, sizeof joined.id);
+    memcpy(joined.into, into->id, sizeof joined.into);
+    return VEC_PUSH(&j->t->joined_stacks, joined) &&
+           (!number_of_bucket(b, &number) || bucket_add_alias(into, number, b->tally->dumps));
+}
+
+/* Each bucket of a chain has more dumps than the one before, or is the first that has samples; so a
+ * chain ends. */
+static uint32_t end_of_chain(const uint32_t *into, uint32_t index) {
+    while (into[index] != index) {
+        index = into[index];
+    }
+    return index;
+}
+
+/* Joins the buckets by j->into. A bucket that is joined to one that is joined, too, is joined to
+ * the latter's. False: out of memory. */
+static bool take_in(struct stack_joining *j) {
+    bool ok = true;
+    for (size_t level = 0; level < KEY_LEVELS && j->any; level++) {
+        const struct bucket_set *set = &j->t->level[level];
+        uint32_t *into = j->into.level[level];
+        for (uint32_t i = 0; ok && i < set->buckets.len; i++) {
+            into[i] = end_of_chain(into, i);
+            ok = into[i] == i || note_join(j, set->buckets.data[i], set->buckets.data[into[i]]);
+        }
+    }
+    return ok && (!j->any || triage_take_in(j->t, &j->into));
+}
+
+static bool joining_begin(struct stack_joining *j, struct triage *t) {
+    *j = (struct stack_joining){.t = t};
     for (size_t level = 0; level < KEY_LEVELS; level++) {
-        j->into.level[level] = bucket_set_identity(&j->t->level[level]);
+        j->into.level[level] = bucket_set_identity(&t->level[level]);
         if (!j->into.level[level]) {
             return false;
         }
     }
-    for (size_t i = 0; i < level1->buckets.len; i++) {
-        const struct bucket *b = level1->buckets.data[i];
-        if (has_single_stacks(b) && !join_family(j, b)) {
+    return true;
+}
+
+static void joining_end(struct stack_joining *j) {
+    VEC_RELEASE(&j->sampled);
+    for (size_t level = 0; level < KEY_LEVELS; level++) {
+        free(j->into.level[level]);
+        alias_index_release(&j->ids[level]);
+    }
+}
+
+static bool join_busy(struct triage *t) {
+    struct stack_joining j;
+    bool ok = joining_begin(&j, t) && file_all(&j);
+    for (size_t i = 0; ok && j.sampled.len && i < t->level[0].buckets.len; i++) {
+        const struct bucket *b = t->level[0].buckets.data[i];
+        if (has_no_wait(b)) {
+            join_family(&j, b);
+        }
+    }
+    ok = ok && !t->scratch.failed && take_in(&j);
+    joining_end(&j);
+    return ok;
+}
+
+/* ---- buckets with and without a framework ---- */
+
+/* Are the keys equal, except that only t's has a framework? */
+static bool adds_framework(const struct bucket *b, const struct bucket *t) {
+    bool same = !own_framework(b) && own_framework(t) && t->frame_count == b->frame_count + 1;
+    for (size_t i = 0; same && i < b->frame_count; i++) {
+        same = equal_frames(b->frames[i], t->frames[i + 1]);
+    }
+    return same;
+}
+
+/* Files all buckets of a set under their own ids. False: out of memory. */
+static bool index_ids(struct alias_index *ids, const struct bucket_set *set) {
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        struct alias own = {.bucket = (uint32_t)i};
+        if (number_of_bucket(set->buckets.data[i], &own.number) && !VEC_PUSH(&ids->aliases, own)) {
             return false;
         }
     }
-    return !j->any || triage_take_in(j->t, &j->into);
+    alias_index_sort(ids);
+    return true;
+}
+
+/* Returns the bucket of the set with this id, where the index has all of the set's ids; NULL: there
+ * is none. */
+static const struct bucket *bucket_of_number(const struct alias_index *ids,
+                                             const struct bucket_set *set, uint64_t number) {
+    size_t low;
+    LOWER_BOUND(low, ids->aliases.len, ids->aliases.data[low].number, number);
+    return low < ids->aliases.len && ids->aliases.data[low].number == number
+               ? set->buckets.data[ids->aliases.data[low].bucket]
+               : NULL;
+}
+
+/* Returns the bucket that has b's key and a framework, for whose key most samples in the largest
+ * number of b's dumps vote. parent: the level-1 bucket that it must be in; NULL: of level 1, more
+ * than one NEAR_SHARE-th of b's dumps must tell it. NULL: there is none. */
+static const struct bucket *find_with_framework(const struct stack_joining *j,
+                                                const struct bucket *b,
+                                                const struct bucket *parent) {
+    const struct bucket *found = NULL;
+    uint64_t most = parent ? 0 : b->tally->dumps / NEAR_SHARE;
+    size_t level = parent != NULL;
+    for (size_t i = 0; i < b->near.len; i++) {
+        const struct near_id *n = &b->near.data[i];
+        const struct bucket *t = bucket_of_number(&j->ids[level], &j->t->level[level], n->number);
+        if (t && n->most > most && adds_framework(b, t) && shows_own_key(t) &&
+            (!parent || t->parent == parent->index)) {
+            found = t;
+            most = n->most;
+        }
+    }
+    return found;
+}
+
+/* Joins a level-1 bucket without a framework to the one with the framework that most samples of its
+ * dumps call. Its level-2 buckets are joined to those of that bucket likewise, or become some of
+ * its own. */
+static void join_framework(struct stack_joining *j, const struct bucket *b) {
+    bool may = shows_own_key(b) && has_only_functions(b);
+    const struct bucket *found = may ? find_with_framework(j, b, NULL) : NULL;
+    if (!found || must_stay(j->t, b)) {
+        return;
+    }
+    j->into.level[0][b->index] = found->index;
+    for (size_t i = 0; i < b->children.len; i++) {
+        const struct bucket *child = j->t->level[1].buckets.data[b->children.data[i]];
+        const struct bucket *same = find_with_framework(j, child, found);
+        if (same) {
+            j->into.level[1][child->index] = same->index;
+        }
+    }
+    j->any = true;
+}
+
+static bool join_frameworks(struct triage *t) {
+    struct stack_joining j;
+    bool ok = joining_begin(&j, t);
+    for (size_t level = 0; ok && level < KEY_LEVELS; level++) {
+        ok = index_ids(&j.ids[level], &t->level[level]);
+    }
+    for (size_t i = 0; ok && i < t->level[0].buckets.len; i++) {
+        join_framework(&j, t->level[0].buckets.data[i]);
+    }
+    ok = ok && take_in(&j);
+    joining_end(&j);
+    return ok;
 }
 
 bool triage_join_single_stacks(struct triage *t) {
-    struct stack_joining j = {.t = t};
-    bool ok = file_all(&j) && (j.sampled.len == 0 || join_all(&j));
-    VEC_RELEASE(&j.sampled);
-    for (size_t level = 0; level < KEY_LEVELS; level++) {
-        free(j.into.level[level]);
-    }
-    return ok;
+    return join_frameworks(t) && join_busy(t);
 }
 
 const char *triage_joined_to(const struct triage *t, const char *id, const char **whole) {

@@ -1,5 +1,4 @@
-/* Tests which buckets of single stacks are counted in the bucket of the busy function around them.
- */
+/* Tests which buckets are counted in another one of the same busy function. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -28,24 +27,35 @@ static struct counted start(void **state) {
     return c;
 }
 
-/* Counts a dump of a second with these functions, separated by blanks, innermost first; '!' is as
- * for fixture_names. samples 0: one stack and no samples. permille: use of a processor. False: out
- * of memory. */
-static bool add_cpu(struct counted *c, const char *functions, unsigned samples, int64_t permille) {
-    char names[FRAMES][NAME], id[NAME];
+/* Samples with these functions, separated by blanks, innermost first; '!' is as for
+ * fixture_names. */
+struct mix {
+    const char *functions;
+    unsigned samples;
+};
+
+static void add_stack(struct fixture *f, const struct mix *m) {
+    static char names[FIXTURE_FRAMES][NAME];
     const char *frames[FRAMES];
-    struct fixture f = {0};
-    struct stall_key key;
     size_t n = 0;
-    for (const char *at = functions; *at; at += strspn(at, " ")) {
+    for (const char *at = m->functions; *at; at += strspn(at, " ")) {
         size_t len = strcspn(at, " ");
         assert_true(n < FRAMES && len < NAME);
-        memcpy(names[n], at, len);
-        names[n][len] = '\0';
-        frames[n] = names[n];
-        n++;
+        char *name = names[f->used + n];
+        memcpy(name, at, len);
+        name[len] = '\0';
+        frames[n++] = name;
         at += len;
     }
+    fixture_names(f, frames, n, m->samples);
+}
+
+/* Counts a dump of a second with this mix of samples; samples 0: one stack and no samples.
+ * permille: use of a processor. False: out of memory. */
+static bool add_mixed(struct counted *c, const struct mix *mix, size_t count, int64_t permille) {
+    char id[NAME];
+    struct fixture f = {0};
+    struct stall_key key;
     snprintf(id, sizeof id, "dump%u", c->dumps++);
     f.d = (struct dump){.id = id, .user = id, .text = id, .text_len = strlen(id)};
     f.d.stall.id = id;
@@ -54,14 +64,29 @@ static bool add_cpu(struct counted *c, const char *functions, unsigned samples, 
     f.d.stall.ended = true;
     f.d.stall.threshold_ms = -1;
     f.d.stall.cpu_permille = permille;
-    fixture_names(&f, frames, n, samples);
+    for (size_t i = 0; i < count; i++) {
+        add_stack(&f, &mix[i]);
+    }
     f.thread = (struct dump_thread){.main = true, .cpu_ms = -1, .cpu_permille = -1};
     f.thread.stack = f.stacks[0];
     f.d.threads = &f.thread;
     f.d.thread_count = 1;
-    f.d.sample_count = samples ? f.d.sample_count : 0;
+    f.d.sample_count = mix[0].samples ? f.d.sample_count : 0;
     return keyer_key(c->keyer, &f.d, &key, NULL) == ST_OK &&
            triage_add(c->t, &f.d, &key, true, NULL, NULL) == ST_OK;
+}
+
+static bool add_cpu(struct counted *c, const char *functions, unsigned samples, int64_t permille) {
+    return add_mixed(c, &(struct mix){functions, samples}, 1, permille);
+}
+
+/* Counts `dumps` busy dumps whose function draws in `drawing` of its samples, and works itself in
+ * the others. */
+static void add_drawing(struct counted *c, unsigned dumps, unsigned drawing, unsigned working) {
+    const struct mix mix[] = {{"!draw work step run tap", drawing}, {"work step run tap", working}};
+    for (unsigned i = 0; i < dumps; i++) {
+        assert_true(add_mixed(c, mix, sizeof mix / sizeof *mix, 950));
+    }
 }
 
 static void add(struct counted *c, const char *functions, unsigned samples) {
@@ -215,6 +240,135 @@ static void a_claim_of_few_dumps_joins_few(void **state) {
     }
 }
 
+static void a_stack_in_a_framework_is_counted_in_the_function_that_calls_it(void **state) {
+    struct counted c = start(state);
+    add_drawing(&c, 2, 6, 6);
+    add(&c, "!draw work step run tap", 0);
+    assert_true(add_cpu(&c, "!draw work step run tap", 0, -1)); /* not known how much it ran */
+    end(&c, 0, "work←step 4");
+    c = start(state);
+    add_drawing(&c, 2, 6, 6);
+    add(&c, "!draw work other run tap", 0); /* no sample shows this caller */
+    end(&c, 0, "work←step 2, libsys.so←work←other 1");
+    c = start(state);
+    add_drawing(&c, 2, 18, 1);
+    add(&c, "work step run tap", 0); /* outside of the framework that nearly all samples are in */
+    end(&c, 0, "libsys.so←work←step 2, work←step 1");
+    c = start(state);
+    add_drawing(&c, 4, 18, 2);
+    add(&c, "work step run tap", 0);
+    end(&c, 0, "libsys.so←work←step 5");
+}
+
+/* A dump that does not tell how much its thread ran is counted in a function only if samples show
+ * its helper. */
+static void an_unknown_cause_is_joined_if_samples_show_it(void **state) {
+    const struct mix mix[] = {{"work step run tap", 8}, {"help work step run tap", 8}};
+    struct counted c = start(state);
+    for (int i = 0; i < 2; i++) {
+        assert_true(add_mixed(&c, mix, sizeof mix / sizeof *mix, 950));
+    }
+    add(&c, "help work step run tap", 0);
+    assert_true(add_cpu(&c, "help work step run tap", 0, -1));
+    assert_true(add_cpu(&c, "deep help work step run tap", 0, -1)); /* called by what they show */
+    end(&c, 0, "work←step 5");
+    c = start(state);
+    add_busy(&c, "work step run tap", 20);
+    add(&c, "help work step run tap", 0);
+    assert_true(add_cpu(&c, "help work step run tap", 0, -1));
+    end(&c, 0, "help←work 2, work←step 2");
+}
+
+/* Samples that call a framework now and then do not tell of many stacks in it. */
+static void more_stacks_than_samples_let_expect_stay(void **state) {
+    for (unsigned stacks = 2; stacks <= 3; stacks++) {
+        struct counted c = start(state);
+        add_drawing(&c, 4, 2, 10); /* a sixth of the samples: 4 / 6 × 4 dumps */
+        for (unsigned i = 0; i < stacks; i++) {
+            add(&c, "!draw work step run tap", 0);
+        }
+        end(&c, 0, stacks == 2 ? "work←step 6" : "work←step 4, libsys.so←work←step 3");
+    }
+}
+
+/* Of 100 samples 90 and 70 call the framework: 85 are the limit. */
+static void dumps_on_both_sides_of_the_limit_are_one_bucket(void **state) {
+    static const char *const wanted[] = {"libsys.so←work←step 6", "libsys.so←work←step←run←tap 6"};
+    for (size_t level = 0; level < KEY_LEVELS; level++) {
+        for (int swapped = 0; swapped < 2; swapped++) {
+            struct counted c = start(state);
+            add_drawing(&c, 3, swapped ? 70 : 90, swapped ? 30 : 10);
+            add_drawing(&c, 3, swapped ? 90 : 70, swapped ? 10 : 30);
+            end(&c, level, wanted[level]);
+        }
+    }
+}
+
+/* Their level-2 buckets become some of the other's where these have no equal. */
+static void what_has_no_equal_moves(void **state) {
+    static const char *const wanted[] = {"libsys.so←work←step 4",
+                                         "work←step←go←tap 2, libsys.so←work←step←run←tap 2"};
+    const struct mix mix[] = {{"!draw work step go tap", 14}, {"work step go tap", 6}};
+    for (size_t level = 0; level < KEY_LEVELS; level++) {
+        struct counted c = start(state);
+        add_drawing(&c, 2, 18, 2);
+        for (int i = 0; i < 2; i++) {
+            assert_true(add_mixed(&c, mix, sizeof mix / sizeof *mix, 950));
+        }
+        end(&c, level, wanted[level]);
+    }
+}
+
+static void functions_that_draw_seldom_and_always_are_two_buckets(void **state) {
+    struct counted c = start(state);
+    add_busy(&c, "!draw work step run tap", 20); /* no dump shows both */
+    add_busy(&c, "work step run tap", 20);
+    end(&c, 0, "work←step 2, libsys.so←work←step 2");
+    c = start(state);
+    add_busy(&c, "!draw work step run tap", 20); /* no sample of it works itself */
+    add_drawing(&c, 8, 6, 14);
+    end(&c, 0, "work←step 8, libsys.so←work←step 2");
+    c = start(state);
+    add_drawing(&c, 2, 18, 2); /* by chance more than usual */
+    add_drawing(&c, 8, 8, 12);
+    end(&c, 0, "work←step 10");
+    c = start(state);
+    add_drawing(&c, 4, 18, 2); /* too many to be by chance */
+    add_drawing(&c, 8, 8, 12);
+    end(&c, 0, "work←step 8, libsys.so←work←step 4");
+}
+
+/* Reads a partial of one or several lines into *out. */
+static void read_partial(const struct strbuf *text, struct triage **out) {
+    struct partial_reader *r = NULL;
+    enum st st = ST_NONE;
+    assert_int_equal(partial_reader_new(&r, NULL), ST_OK);
+    for (const char *line = strbuf_cstr(text); *line && st == ST_NONE;) {
+        size_t len = strcspn(line, "\n");
+        st = partial_reader_line(r, line, len, out, NULL);
+        line += len + (line[len] == '\n');
+    }
+    assert_int_equal(st, ST_OK);
+    partial_reader_free(r);
+}
+
+static void a_partial_keeps_what_samples_show(void **state) {
+    struct counted c = start(state), more = start(state);
+    struct strbuf text = {0};
+    struct sink sink = sink_to_strbuf(&text);
+    add_drawing(&c, 2, 6, 6);
+    assert_int_equal(triage_write_partial(c.t, &sink, NULL), ST_OK);
+    assert_int_equal(sink_close(&sink, NULL), ST_OK);
+    triage_free(c.t);
+    read_partial(&text, &c.t);
+    more.dumps = 2;
+    add(&more, "!draw work step run tap", 0);
+    assert_int_equal(triage_merge(c.t, more.t, NULL), ST_OK);
+    triage_free(more.t);
+    end(&c, 0, "work←step 3");
+    strbuf_release(&text);
+}
+
 /* A triage_options.stays: ctx is an id. */
 static bool has_id(void *ctx, const char *id) {
     return strcmp(ctx, id) == 0;
@@ -264,8 +418,10 @@ static void every_allocation_may_fail(void *ctx, bool refused) {
         assert_true(refused);
         return;
     }
+    const struct mix mix[] = {{"!draw work step run tap", 8}, {"work step run tap", 8}};
     bool ok = add_cpu(&c, "work step run tap", 20, 950) &&
               add_cpu(&c, "work step run tap", 20, 950) &&
+              add_mixed(&c, mix, sizeof mix / sizeof *mix, 950) &&
               add_cpu(&c, "help work step run", 0, 950) && triage_finish(c.t, NULL) == ST_OK;
     assert_true(ok || refused);
     assert_true(!ok || c.t->level[0].buckets.len == 1);
@@ -289,6 +445,13 @@ int main(void) {
         cmocka_unit_test(a_family_is_joined_as_a_whole),
         cmocka_unit_test(the_order_of_dumps_does_not_matter),
         cmocka_unit_test(a_claim_of_few_dumps_joins_few),
+        cmocka_unit_test(a_stack_in_a_framework_is_counted_in_the_function_that_calls_it),
+        cmocka_unit_test(an_unknown_cause_is_joined_if_samples_show_it),
+        cmocka_unit_test(more_stacks_than_samples_let_expect_stay),
+        cmocka_unit_test(dumps_on_both_sides_of_the_limit_are_one_bucket),
+        cmocka_unit_test(what_has_no_equal_moves),
+        cmocka_unit_test(functions_that_draw_seldom_and_always_are_two_buckets),
+        cmocka_unit_test(a_partial_keeps_what_samples_show),
         cmocka_unit_test(what_must_stay_stays),
         cmocka_unit_test(no_bucket_is_joined_in_a_circle),
         cmocka_unit_test(what_has_samples_is_not_joined),

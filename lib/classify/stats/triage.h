@@ -29,8 +29,8 @@ struct triage_options {
     bool open[APART_COUNT];
     const char *rules; /* name of the rules ("built-in"), borrowed */
     const char *where; /* text of the filter of the dumps; borrowed, NULL = all */
-    /* Must the level-1 bucket with this id stay one of its own, so that triage_finish joins its
-     * single stacks to no other? It is not called for buckets that would stay anyhow. NULL = none
+    /* Must the level-1 bucket with this id stay one of its own, so that triage_finish joins it to
+     * no other? It is not called for buckets that would stay anyhow. NULL = none
      * must. */
     bool (*stays)(void *ctx, const char *id);
     void *stays_ctx; /* borrowed */
@@ -55,9 +55,9 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
  * once, before printing; triage_add must not be called afterwards. ST_ERR: out of memory, and t can
  * only be freed. */
 enum st triage_finish(struct triage *t, struct err *e) BASE_MUST_USE;
-/* Returns the id of the bucket in which triage_finish counts a bucket of single stacks whose id
- * begins with `id`, because samples show that these stacks were caught in a helper; *whole is set
- * to that id. Of several, the smallest id is taken. NULL: there is none. */
+/* Returns the id of the bucket in which triage_finish counts a bucket whose id begins with `id`,
+ * because samples show that both are of one busy function; *whole is set to that id. Of several,
+ * the smallest id is taken. NULL: there is none. */
 const char *triage_joined_to(const struct triage *t, const char *id, const char **whole);
 
 /* Folds buckets into one: the first options.max_buckets of level 1 stay, in the order of output,

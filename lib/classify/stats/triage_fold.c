@@ -51,7 +51,7 @@ static void fold_bucket(struct bucket_set *set, struct bucket *b, const struct b
                         uint32_t *into, uint64_t *most) {
     uint64_t ms = b->tally->ms;
     into[b->index] = other->index;
-    b->aliases.len = b->alias_dumps.len = 0;
+    b->aliases.len = b->alias_dumps.len = b->near.len = 0;
     sum_add(&ms, bucket_error_ms(set, b));
     *most = ms > *most ? ms : *most;
     sum_add(&set->fold.buckets, 1);

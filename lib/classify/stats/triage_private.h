@@ -15,6 +15,7 @@
 #define NO_INDEX UINT32_MAX
 
 enum { ALIASES_MAX = 4096 }; /* maximum number of aliases of a bucket */
+enum { NEAR_MAX = 1024 };    /* maximum number of other keys of a bucket's samples */
 
 /* A frame as it is printed. The frame and its strings are interned in the triage, so that equal
  * frames have the same pointer. */
@@ -32,6 +33,14 @@ struct bucket_frame {
 struct action_share {
     uint32_t action, rank; /* index and, once finished, rank of the action */
     uint64_t ms;
+};
+
+/* The id of a key, as a number, for which samples of a bucket vote one by one. */
+struct near_id {
+    uint64_t number;
+    /* Number of dumps that have such samples, of those in which they are more than half, and the
+     * sum over the dumps of their share in permille. */
+    uint64_t dumps, most, shares;
 };
 
 /* The dump of a bucket that is shown: the one with the longest span; of equal spans the one with
@@ -66,6 +75,9 @@ struct bucket {
     /* For each alias, the number of dumps whose frames tell it; a number above that of the bucket's
      * dumps stands for all of them. */
     SMALL_VEC(uint64_t) alias_dumps;
+    /* Ids of other keys for which samples of busy threads vote (struct key_near), ascending by
+     * number. */
+    SMALL_VEC(struct near_id) near;
     uint32_t parent; /* for level 2: index of its level-1 bucket */
     SMALL_VEC(struct action_share) actions;
     /* The indexes of the level-2 buckets of a level-1 bucket; triage_finish ranks them. */
@@ -138,7 +150,8 @@ struct kind_threshold {
     bool unsaid;
 };
 
-/* A bucket of single stacks that was joined to another one, see triage_join_single_stacks. */
+/* A bucket that was joined to another one of the same busy function, see triage_join_single_stacks.
+ */
 struct joined_stacks {
     char id[KEY_ID_SIZE], into[KEY_ID_SIZE];
 };
@@ -203,14 +216,13 @@ bool triage_merge_rest(struct triage *t, struct triage *from, struct triage_rest
  * to one whose level-1 bucket is the same, or is joined with its own. Dumps that so get names leave
  * t->unresolved. False: out of memory, and t can only be freed. */
 bool triage_join_aliases(struct triage *t);
-/* Joins buckets of busy single stacks, which no dump with samples is in, to the buckets of the
- * functions in which these stacks computed: a level-1 bucket with all of its level-2 buckets, each
- * to one whose key is the key of the single stacks without one or two innermost functions, as far
- * as that goes. The framework must be the same, or that of the single stacks be none; the bucket
- * that stays must have at least two dumps, and a quarter as many as there are single stacks; at
- * least half of its samples must show its key, and as many of them as there are single stacks. A
- * bucket that must stay (triage_options.stays) is not joined. The ids become aliases. False: out of
- * memory, and t can only be freed. */
+/* Joins buckets of one busy function, see stallclassify(1). First, level-1 buckets without a
+ * framework to those of the same functions with the framework that most samples call. Then buckets
+ * of single stacks, which no dump with samples is in, or of few dumps with samples, to those of the
+ * functions that were busy: a level-1 bucket with all of its level-2 buckets, each to one whose key
+ * is its own without helpers or the framework, as far as that goes. A bucket that must stay
+ * (triage_options.stays) is not joined. The ids become aliases. False: out of memory, and t can
+ * only be freed. */
 bool triage_join_single_stacks(struct triage *t);
 /* Returns an array, malloc'ed, that maps each bucket of the set to itself. NULL = out of memory. */
 uint32_t *bucket_set_identity(const struct bucket_set *set);
@@ -311,6 +323,11 @@ bool bucket_take_evidence(struct bucket *b, const struct evidence *offer);
  * the smallest are kept, so that the order in which they come does not matter. False: out of
  * memory. */
 bool bucket_add_alias(struct bucket *b, uint64_t alias, uint64_t dumps);
+/* Adds the id of another key for which samples vote to the bucket; its own id is left out. If there
+ * are more than NEAR_MAX, those with the smallest numbers are kept. False: out of memory. */
+bool bucket_add_near(struct bucket *b, const struct near_id *add);
+/* Returns what the bucket knows of the id; NULL: no sample votes for it. */
+const struct near_id *bucket_near(const struct bucket *b, uint64_t number);
 /* Do at least half of the bucket's dumps tell its alias at this index? */
 bool bucket_mostly_has(const struct bucket *b, size_t alias);
 /* Adds the former ids of a key at this level (KEY_LEVELS: the action) to the bucket, each once,

@@ -167,13 +167,18 @@ static bool keep_id(struct bucket *now, const struct bucket *was) {
            bucket_add_alias(now, number, SUM_MAX);
 }
 
-/* Copies the bucket's aliases to the bucket that replaces it, if only names have changed. False:
- * out of memory. */
+/* Copies the bucket's aliases and the other keys of its samples to the bucket that replaces it, if
+ * only names have changed. False: out of memory. */
 static bool rekey_keep_aliases(const struct rekeying *r, struct bucket *now,
                                const struct bucket *was) {
     for (size_t i = 0; r->resolve && i < was->aliases.len; i++) {
         uint64_t dumps = bucket_mostly_has(was, i) ? SUM_MAX : was->alias_dumps.data[i];
         if (!bucket_add_alias(now, was->aliases.data[i], dumps)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; r->resolve && i < was->near.len; i++) {
+        if (!bucket_add_near(now, &was->near.data[i])) {
             return false;
         }
     }

@@ -1,8 +1,10 @@
 /* Joins buckets of the same stall, of whose stack less was known in one than in the other, as
- * without symbols. The bucket of which more is known has the other's id as an alias. */
+ * without symbols: the bucket of which more is known has the other's id as an alias. Joins, too,
+ * those whose keys differ because a version of the app has inlined a function. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/parse.h"
 #include "base/search.h"
 #include "classify/stats/sum.h"
@@ -142,5 +144,246 @@ bool triage_join_aliases(struct triage *t) {
     free(into.level[0]);
     free(into.level[1]);
     free(into.actions);
+    return ok;
+}
+
+/* ---- versions ---- */
+
+/* Two buckets are of different versions if at most one VERSION_SHARE-th of the dumps of each are of
+ * versions that both have; VERSION_DUMPS: the least number of dumps that says so. EQUAL_MIN: the
+ * functions that both keys must have. */
+enum { VERSION_SHARE = 10, VERSION_DUMPS = 3, EQUAL_MIN = 2 };
+
+/* Of more buckets than this, whose keys without one function are equal, none is a partner: the
+ * search would take a square of their number. */
+enum { CANDIDATES_MAX = 64 };
+
+/* The partner of a bucket whose key differs by one function: NO_INDEX = none, SEVERAL = any of
+ * several. */
+enum { SEVERAL = NO_INDEX - 1 };
+
+struct version_joining {
+    struct triage *t;
+    struct alias_index shortened; /* level-2 buckets by the hash of their frames but one */
+    uint32_t *partner;            /* for each bucket of level 2 */
+    struct triage_into into;
+    bool any; /* a bucket is joined */
+};
+
+bool triage_must_stay(const struct triage *t, const struct bucket *b) {
+    const struct triage_options *o = &t->options;
+    return o->stays && o->stays(o->stays_ctx, b->id);
+}
+
+bool triage_note_join(struct triage *t, const struct bucket *b, struct bucket *into) {
+    uint64_t number;
+    struct joined_stacks joined;
+    memcpy(joined.id, b->id, sizeof joined.id);
+    memcpy(joined.into, into->id, sizeof joined.into);
+    return VEC_PUSH(&t->joined_stacks, joined) && (!parse_hex(b->id, strlen(b->id), &number) ||
+                                                   bucket_add_alias(into, number, b->tally->dumps));
+}
+
+static bool is_app_function(const struct bucket_frame *f) {
+    return f->in_app && f->resolved && f->function[0];
+}
+
+static size_t app_functions(const struct bucket *b, size_t count) {
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        n += is_app_function(b->frames[i]);
+    }
+    return n;
+}
+
+/* Returns a hash of the first `count` frames without one of them. */
+static uint64_t hash_without(const struct bucket *b, size_t count, size_t without) {
+    uint64_t hash = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i != without) {
+            const struct bucket_frame *f = b->frames[i];
+            hash = hash_u64(hash ^ hash_bytes(f->image, strlen(f->image)));
+            hash = hash_u64(hash ^ hash_bytes(f->function, strlen(f->function)));
+        }
+    }
+    return hash;
+}
+
+/* May the bucket have a partner? All of its frames have names. */
+static bool may_have_partner(const struct bucket *b) {
+    return b->tally->dumps >= VERSION_DUMPS && unresolved(b) == 0 &&
+           app_functions(b, b->frame_count) >= EQUAL_MIN;
+}
+
+/* Are the keys equal but for the function at `at` of `more`, which pushes the outermost one out of
+ * a key of `full` functions? */
+static bool differs_by(const struct bucket *more, size_t at, const struct bucket *less,
+                       size_t full) {
+    size_t rest = more->frame_count - 1;
+    bool pushed =
+        less->frame_count == more->frame_count && app_functions(more, more->frame_count) >= full;
+    bool same = less->frame_count == rest || pushed;
+    for (size_t i = 0; same && i < rest; i++) {
+        same = bucket_frame_equals(more->frames[i + (i >= at)], less->frames[i]);
+    }
+    return same && app_functions(less, rest) >= EQUAL_MIN;
+}
+
+/* Are hardly any dumps of the two of a version that both have? */
+static bool are_of_versions(const struct bucket *a, const struct bucket *b) {
+    const struct facet *x = &a->tally->facets[FACET_VERSION], *y = &b->tally->facets[FACET_VERSION];
+    uint64_t both = 0,
+             fewer = a->tally->dumps < b->tally->dumps ? a->tally->dumps : b->tally->dumps;
+    size_t i = 0, k = 0;
+    while (i < x->values.len && k < y->values.len) {
+        const struct facet_value *p = &x->values.data[i], *q = &y->values.data[k];
+        if (p->text == q->text) {
+            sum_add(&both, p->dumps < q->dumps ? p->dumps : q->dumps);
+        }
+        i += p->text <= q->text;
+        k += q->text <= p->text;
+    }
+    return x->values.len && y->values.len && both <= fewer / VERSION_SHARE;
+}
+
+static void note_partner(struct version_joining *j, const struct bucket *a,
+                         const struct bucket *b) {
+    uint32_t *of = &j->partner[a->index];
+    *of = *of == NO_INDEX || *of == b->index ? b->index : SEVERAL;
+}
+
+/* Notes the partners of `less` that have a function more, of those filed under this hash. */
+static void find_partners(struct version_joining *j, const struct bucket *less, uint64_t hash,
+                          size_t full) {
+    const struct alias *filed = j->shortened.aliases.data;
+    size_t low, end;
+    LOWER_BOUND(low, j->shortened.aliases.len, filed[low].number, hash);
+    for (end = low; end < j->shortened.aliases.len && filed[end].number == hash; end++) {
+        if (end - low == CANDIDATES_MAX) {
+            return;
+        }
+    }
+    for (; low < end && j->partner[less->index] != SEVERAL; low++) {
+        const struct bucket *more = j->t->level[1].buckets.data[filed[low].bucket];
+        bool fits = false;
+        for (size_t at = 0; !fits && at < more->frame_count; at++) {
+            fits = is_app_function(more->frames[at]) && differs_by(more, at, less, full);
+        }
+        if (fits && more != less && are_of_versions(more, less)) {
+            note_partner(j, less, more);
+            note_partner(j, more, less);
+        }
+    }
+}
+
+/* Finds all partners. False: out of memory. */
+static bool find_all_partners(struct version_joining *j) {
+    const struct bucket_set *set = &j->t->level[1];
+    size_t full = EQUAL_MIN;
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        const struct bucket *b = set->buckets.data[i];
+        size_t functions = app_functions(b, b->frame_count);
+        full = functions > full ? functions : full;
+        for (size_t at = 0; may_have_partner(b) && at < b->frame_count; at++) {
+            struct alias a = {hash_without(b, b->frame_count, at), b->index};
+            if (is_app_function(b->frames[at]) && !VEC_PUSH(&j->shortened.aliases, a)) {
+                return false;
+            }
+        }
+    }
+    alias_index_sort(&j->shortened);
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        const struct bucket *b = set->buckets.data[i];
+        if (may_have_partner(b)) {
+            find_partners(j, b, hash_without(b, b->frame_count, SIZE_MAX), full);
+            find_partners(j, b, hash_without(b, b->frame_count - 1, SIZE_MAX), full);
+        }
+    }
+    return true;
+}
+
+/* Returns the bucket's partner if each is the other's only one; NULL: it has none. */
+static const struct bucket *partner_of(const struct version_joining *j, const struct bucket *b) {
+    uint32_t p = j->partner[b->index];
+    return p < SEVERAL && j->partner[p] == b->index ? j->t->level[1].buckets.data[p] : NULL;
+}
+
+/* Returns the level-1 bucket of the partners of b's level-2 buckets; those without a partner are
+ * left out if they have at most one VERSION_SHARE-th of the dumps. NULL: there is none, or there
+ * are several. */
+static const struct bucket *parent_of_partners(const struct version_joining *j,
+                                               const struct bucket *b) {
+    uint32_t parent = NO_INDEX;
+    uint64_t left = 0;
+    for (size_t i = 0; i < b->children.len; i++) {
+        const struct bucket *child = j->t->level[1].buckets.data[b->children.data[i]];
+        const struct bucket *p = partner_of(j, child);
+        sum_add(&left, p ? 0 : child->tally->dumps);
+        if (p && parent != NO_INDEX && p->parent != parent) {
+            return NULL;
+        }
+        parent = p ? p->parent : parent;
+    }
+    return parent != NO_INDEX && left <= b->tally->dumps / VERSION_SHARE
+               ? j->t->level[0].buckets.data[parent]
+               : NULL;
+}
+
+/* Is a the one of two partners that stays? It has more dumps; of equals, the smaller key. */
+static bool stays_of_two(const struct bucket *a, const struct bucket *b) {
+    int order = COMPARE(a->tally->dumps, b->tally->dumps);
+    return order ? order > 0 : bucket_compare(a, b) < 0;
+}
+
+static void join_version(struct version_joining *j, const struct bucket *b) {
+    const struct bucket *other = parent_of_partners(j, b);
+    bool joined = other && other != b && parent_of_partners(j, other) == b &&
+                  stays_of_two(other, b) && !triage_must_stay(j->t, b);
+    for (size_t i = 0; i < b->children.len && other && (joined || other == b); i++) {
+        const struct bucket *child = j->t->level[1].buckets.data[b->children.data[i]];
+        const struct bucket *p = partner_of(j, child);
+        if (p && (joined || stays_of_two(p, child))) {
+            j->into.level[1][child->index] = p->index;
+            j->any = true;
+        }
+    }
+    if (joined) {
+        j->into.level[0][b->index] = other->index;
+        j->any = true;
+    }
+}
+
+static bool take_versions_in(struct version_joining *j) {
+    for (size_t level = 0; level < KEY_LEVELS; level++) {
+        struct bucket *const *buckets = j->t->level[level].buckets.data;
+        const uint32_t *into = j->into.level[level];
+        for (size_t i = 0; i < j->t->level[level].buckets.len; i++) {
+            if (into[i] != i && !triage_note_join(j->t, buckets[i], buckets[into[i]])) {
+                return false;
+            }
+        }
+    }
+    return triage_take_in(j->t, &j->into);
+}
+
+bool triage_join_versions(struct triage *t) {
+    struct version_joining j = {.t = t};
+    size_t count = t->level[1].buckets.len;
+    j.partner = calloc(count + 1, sizeof *j.partner);
+    j.into.level[0] = bucket_set_identity(&t->level[0]);
+    j.into.level[1] = bucket_set_identity(&t->level[1]);
+    bool ok = j.partner && j.into.level[0] && j.into.level[1];
+    for (size_t i = 0; ok && i < count; i++) {
+        j.partner[i] = NO_INDEX;
+    }
+    ok = ok && find_all_partners(&j);
+    for (size_t i = 0; ok && i < t->level[0].buckets.len; i++) {
+        join_version(&j, t->level[0].buckets.data[i]);
+    }
+    ok = ok && (!j.any || take_versions_in(&j));
+    free(j.partner);
+    free(j.into.level[0]);
+    free(j.into.level[1]);
+    alias_index_release(&j.shortened);
     return ok;
 }

@@ -181,6 +181,10 @@ struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, 
     return b;
 }
 
+bool bucket_frame_equals(const struct bucket_frame *a, const struct bucket_frame *b) {
+    return strcmp(a->image, b->image) == 0 && strcmp(a->function, b->function) == 0;
+}
+
 /* ---- the content of a bucket ---- */
 
 bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms) {

@@ -70,10 +70,6 @@ static bool has_only_functions(const struct bucket *b) {
     return true;
 }
 
-static bool equal_frames(const struct bucket_frame *a, const struct bucket_frame *b) {
-    return strcmp(a->image, b->image) == 0 && strcmp(a->function, b->function) == 0;
-}
-
 static uint64_t hash_key_frame(uint64_t hash, const struct bucket_frame *f) {
     hash = hash_u64(hash ^ hash_bytes(f->image, strlen(f->image)));
     return hash_u64(hash ^ hash_bytes(f->function, strlen(f->function)));
@@ -279,10 +275,10 @@ static const struct bucket *find_callers(const struct stack_joining *j, const st
     size_t at = first_function(found);
     bool same = at + count <= found->frame_count;
     for (size_t i = 0; same && i < count; i++) {
-        same = equal_frames(b->frames[from + i], found->frames[at + i]);
+        same = bucket_frame_equals(b->frames[from + i], found->frames[at + i]);
     }
     if (same && wanted == FRAMEWORK_SAME) {
-        same = at == 1 && equal_frames(b->frames[0], found->frames[0]);
+        same = at == 1 && bucket_frame_equals(b->frames[0], found->frames[0]);
     }
     return same && (wanted != FRAMEWORK_NONE || at == 0) ? found : NULL;
 }
@@ -309,12 +305,6 @@ static const struct bucket *find_busy(struct stack_joining *j, const struct buck
 
 /* ---- joining ---- */
 
-/* Must a level-1 bucket stay, as by a mark that somebody gave it? */
-static bool must_stay(const struct triage *t, const struct bucket *b) {
-    const struct triage_options *o = &t->options;
-    return o->stays && o->stays(o->stays_ctx, b->id);
-}
-
 /* Joins a level-1 bucket with all of its level-2 buckets, if it need not stay and each can be
  * joined, all to buckets of one level-1 bucket; so its stalls stay counted once on each level. */
 static void join_family(struct stack_joining *j, const struct bucket *b) {
@@ -327,7 +317,7 @@ static void join_family(struct stack_joining *j, const struct bucket *b) {
         }
         parent = busy->parent;
     }
-    if (parent == NO_INDEX || parent == b->index || must_stay(j->t, b)) {
+    if (parent == NO_INDEX || parent == b->index || triage_must_stay(j->t, b)) {
         return;
     }
     j->into.level[0][b->index] = parent;
@@ -336,16 +326,6 @@ static void join_family(struct stack_joining *j, const struct bucket *b) {
         j->into.level[1][child->index] = find_busy(j, child)->index;
     }
     j->any = true;
-}
-
-/* Notes that a bucket is joined to another, which gets its id as an alias. False: out of memory. */
-static bool note_join(struct stack_joining *j, const struct bucket *b, struct bucket *into) {
-    uint64_t number;
-    struct joined_stacks joined;
-    memcpy(joined.id, b->id, sizeof joined.id);
-    memcpy(joined.into, into->id, sizeof joined.into);
-    return VEC_PUSH(&j->t->joined_stacks, joined) &&
-           (!number_of_bucket(b, &number) || bucket_add_alias(into, number, b->tally->dumps));
 }
 
 /* Each bucket of a chain has more dumps than the one before, or is the first that has samples; so a
@@ -366,7 +346,8 @@ static bool take_in(struct stack_joining *j) {
         uint32_t *into = j->into.level[level];
         for (uint32_t i = 0; ok && i < set->buckets.len; i++) {
             into[i] = end_of_chain(into, i);
-            ok = into[i] == i || note_join(j, set->buckets.data[i], set->buckets.data[into[i]]);
+            ok = into[i] == i ||
+                 triage_note_join(j->t, set->buckets.data[i], set->buckets.data[into[i]]);
         }
     }
     return ok && (!j->any || triage_take_in(j->t, &j->into));
@@ -411,7 +392,7 @@ static bool join_busy(struct triage *t) {
 static bool adds_framework(const struct bucket *b, const struct bucket *t) {
     bool same = !own_framework(b) && own_framework(t) && t->frame_count == b->frame_count + 1;
     for (size_t i = 0; same && i < b->frame_count; i++) {
-        same = equal_frames(b->frames[i], t->frames[i + 1]);
+        same = bucket_frame_equals(b->frames[i], t->frames[i + 1]);
     }
     return same;
 }
@@ -466,7 +447,7 @@ static const struct bucket *find_with_framework(const struct stack_joining *j,
 static void join_framework(struct stack_joining *j, const struct bucket *b) {
     bool may = shows_own_key(b) && has_only_functions(b);
     const struct bucket *found = may ? find_with_framework(j, b, NULL) : NULL;
-    if (!found || must_stay(j->t, b)) {
+    if (!found || triage_must_stay(j->t, b)) {
         return;
     }
     j->into.level[0][b->index] = found->index;

@@ -19,6 +19,7 @@ struct counted {
     struct keyer *keyer;
     struct triage *t;
     unsigned dumps;
+    const char *version; /* of the app, of the dumps that are added; NULL = not told */
 };
 
 static struct counted start(void **state) {
@@ -58,6 +59,7 @@ static bool add_mixed(struct counted *c, const struct mix *mix, size_t count, in
     struct stall_key key;
     snprintf(id, sizeof id, "dump%u", c->dumps++);
     f.d = (struct dump){.id = id, .user = id, .text = id, .text_len = strlen(id)};
+    f.d.app.version = c->version;
     f.d.stall.id = id;
     f.d.stall.kind = "hang";
     f.d.stall.span_ms = f.d.stall.duration_ms = 1000;
@@ -338,6 +340,70 @@ static void functions_that_draw_seldom_and_always_are_two_buckets(void **state) 
     end(&c, 0, "work←step 8, libsys.so←work←step 4");
 }
 
+/* A triage_options.stays: ctx is an id. */
+static bool has_id(void *ctx, const char *id) {
+    return strcmp(ctx, id) == 0;
+}
+
+/* Counts dumps of a version, each with one stack of a thread that waits. */
+static void add_version(struct counted *c, const char *version, unsigned dumps,
+                        const char *functions) {
+    c->version = version;
+    for (unsigned i = 0; i < dumps; i++) {
+        assert_true(add_cpu(c, functions, 0, 20));
+    }
+}
+
+static void a_function_that_a_version_inlines_makes_no_new_bucket(void **state) {
+    static const char *const wanted[] = {"work←step 7", "work←step←run←tap 7"};
+    for (size_t level = 0; level < KEY_LEVELS; level++) {
+        for (int swapped = 0; swapped < 2; swapped++) {
+            struct counted c = start(state);
+            add_version(&c, swapped ? "2" : "1", swapped ? 4 : 3,
+                        swapped ? "work step run tap" : "help work step run tap");
+            add_version(&c, swapped ? "1" : "2", swapped ? 3 : 4,
+                        swapped ? "help work step run tap" : "work step run tap");
+            end(&c, level, wanted[level]);
+        }
+    }
+    struct counted c = start(state);
+    add_version(&c, "1", 3, "work step run tap");
+    add_version(&c, "2", 3, "work step run other tap"); /* of level 2 alone */
+    end(&c, 1, "work←step←run←other 6");
+}
+
+static void what_one_version_has_both_ways_stays(void **state) {
+    struct counted c = start(state);
+    add_version(&c, "1", 3, "help work step run tap");
+    add_version(&c, "2", 3, "work step run tap");
+    add_version(&c, "2", 1, "help work step run tap");
+    end(&c, 0, "help←work 4, work←step 3");
+    c = start(state);
+    add_version(&c, NULL, 3, "help work step run tap"); /* of unknown versions */
+    add_version(&c, NULL, 3, "work step run tap");
+    end(&c, 0, "help←work 3, work←step 3");
+    c = start(state);
+    add_version(&c, "1", 3, "help work step run tap");
+    add_version(&c, "1", 3, "aid work step run tap"); /* it may be either */
+    add_version(&c, "2", 3, "work step run tap");
+    end(&c, 0, "help←work 3, work←step 3, aid←work 3");
+    c = start(state);
+    add_version(&c, "1", 2, "help work step run tap"); /* too few */
+    add_version(&c, "2", 3, "work step run tap");
+    end(&c, 0, "work←step 3, help←work 2");
+}
+
+static void a_marked_bucket_of_a_version_stays(void **state) {
+    for (int other = 0; other < 2; other++) {
+        struct counted c = start(state);
+        add_version(&c, "1", 3, "help work step run tap");
+        add_version(&c, "2", 4, "work step run tap");
+        c.t->options.stays = has_id;
+        c.t->options.stays_ctx = c.t->level[0].buckets.data[other]->id;
+        end(&c, 0, other ? "work←step 7" : "work←step 4, help←work 3");
+    }
+}
+
 /* Reads a partial of one or several lines into *out. */
 static void read_partial(const struct strbuf *text, struct triage **out) {
     struct partial_reader *r = NULL;
@@ -367,11 +433,6 @@ static void a_partial_keeps_what_samples_show(void **state) {
     triage_free(more.t);
     end(&c, 0, "work←step 3");
     strbuf_release(&text);
-}
-
-/* A triage_options.stays: ctx is an id. */
-static bool has_id(void *ctx, const char *id) {
-    return strcmp(ctx, id) == 0;
 }
 
 static void what_must_stay_stays(void **state) {
@@ -422,9 +483,14 @@ static void every_allocation_may_fail(void *ctx, bool refused) {
     bool ok = add_cpu(&c, "work step run tap", 20, 950) &&
               add_cpu(&c, "work step run tap", 20, 950) &&
               add_mixed(&c, mix, sizeof mix / sizeof *mix, 950) &&
-              add_cpu(&c, "help work step run", 0, 950) && triage_finish(c.t, NULL) == ST_OK;
+              add_cpu(&c, "help work step run", 0, 950);
+    for (unsigned i = 0; ok && i < 6; i++) {
+        c.version = i < 3 ? "1" : "2";
+        ok = add_cpu(&c, i < 3 ? "aid go on tap" : "go on tap", 0, 20);
+    }
+    ok = ok && triage_finish(c.t, NULL) == ST_OK;
     assert_true(ok || refused);
-    assert_true(!ok || c.t->level[0].buckets.len == 1);
+    assert_true(!ok || c.t->level[0].buckets.len == 2);
     triage_free(c.t);
 }
 
@@ -451,6 +517,9 @@ int main(void) {
         cmocka_unit_test(dumps_on_both_sides_of_the_limit_are_one_bucket),
         cmocka_unit_test(what_has_no_equal_moves),
         cmocka_unit_test(functions_that_draw_seldom_and_always_are_two_buckets),
+        cmocka_unit_test(a_function_that_a_version_inlines_makes_no_new_bucket),
+        cmocka_unit_test(what_one_version_has_both_ways_stays),
+        cmocka_unit_test(a_marked_bucket_of_a_version_stays),
         cmocka_unit_test(a_partial_keeps_what_samples_show),
         cmocka_unit_test(what_must_stay_stays),
         cmocka_unit_test(no_bucket_is_joined_in_a_circle),

@@ -216,6 +216,14 @@ bool triage_merge_rest(struct triage *t, struct triage *from, struct triage_rest
  * to one whose level-1 bucket is the same, or is joined with its own. Dumps that so get names leave
  * t->unresolved. False: out of memory, and t can only be freed. */
 bool triage_join_aliases(struct triage *t);
+/* Must a level-1 bucket stay one of its own, as by a mark that somebody gave it? */
+bool triage_must_stay(const struct triage *t, const struct bucket *b);
+/* Notes that b is joined to `into`, which gets its id as an alias. False: out of memory. */
+bool triage_note_join(struct triage *t, const struct bucket *b, struct bucket *into);
+/* Joins buckets of different versions of the app whose keys differ by one function, which one of
+ * the versions has inlined without a trace, see stallclassify(1). A bucket that must stay is not
+ * joined. False: out of memory, and t can only be freed. */
+bool triage_join_versions(struct triage *t);
 /* Joins buckets of one busy function, see stallclassify(1). First, level-1 buckets without a
  * framework to those of the same functions with the framework that most samples call. Then buckets
  * of single stacks, which no dump with samples is in, or of few dumps with samples, to those of the
@@ -298,6 +306,8 @@ bool rank_indexes(const struct bucket_set *set, enum tally_weight weight, uint32
 static inline uint64_t triage_weight(const struct triage *t, const struct tally *tally) {
     return tally_weight_of(tally, t->options.weight);
 }
+/* Are two frames of keys the same function of the same image? */
+bool bucket_frame_equals(const struct bucket_frame *a, const struct bucket_frame *b);
 /* Compares the key texts of two buckets, as strcmp does. */
 int bucket_compare(const struct bucket *a, const struct bucket *b);
 /* Returns the bucket of a key text. If it is new, *added is true, and the caller must set its

@@ -142,9 +142,6 @@ static bool number_ids(const struct matching *x, size_t run, struct alias_index 
     for (size_t i = 0; i < matching_set(x, run)->buckets.len; i++) {
         const struct bucket *b = matching_set(x, run)->buckets.data[i];
         uint64_t own;
-        if (!is_alone(x, run, b)) {
-            continue;
-        }
         if (parse_hex(b->id, strlen(b->id), &own) && !number_bucket(n, own, b)) {
             return false;
         }
@@ -158,36 +155,77 @@ static bool number_ids(const struct matching *x, size_t run, struct alias_index 
     return true;
 }
 
-static const struct bucket *find_by_ids(const struct matching *x, const struct alias_index *others,
-                                        const struct bucket_set *set, const struct bucket *b) {
+/* Returns the bucket of the other run that has this number as its id, or that alone has it as an
+ * alias, whether it is matched or not. NULL: none, or several. */
+static const struct bucket *find_by_number(const struct matching *x, const struct alias_index *n,
+                                           size_t run, uint64_t number) {
     const struct bucket *found = NULL;
-    bool several = false;
-    uint64_t own;
-    if (parse_hex(b->id, strlen(b->id), &own)) {
-        note_candidates(x, others, own, set, b, NULL, &found, &several);
-    }
-    for (size_t i = 0; i < b->aliases.len; i++) {
-        if (bucket_mostly_has(b, i)) {
-            note_candidates(x, others, b->aliases.data[i], set, b, NULL, &found, &several);
+    size_t low, several = 0;
+    LOWER_BOUND(low, n->aliases.len, n->aliases.data[low].number, number);
+    for (; low < n->aliases.len && n->aliases.data[low].number == number; low++) {
+        const struct bucket *b = matching_set(x, run)->buckets.data[n->aliases.data[low].bucket];
+        if (gate_is_own_id(b, number)) {
+            return b;
         }
+        several += found && found != b;
+        found = b;
     }
     return several ? NULL : found;
 }
 
+/* Returns the only bucket of the other run that shares an id with b and that `alone` has as
+ * unmatched; NULL if there are none or several. */
+static const struct bucket *find_by_ids(const struct matching *x, const struct alias_index *others,
+                                        const bool *alone, size_t run, const struct bucket *b) {
+    const struct bucket *found = NULL;
+    uint64_t own;
+    bool has_own = parse_hex(b->id, strlen(b->id), &own);
+    for (size_t i = 0; i < b->aliases.len + has_own; i++) {
+        if (i < b->aliases.len && !bucket_mostly_has(b, i)) {
+            continue;
+        }
+        uint64_t number = i < b->aliases.len ? b->aliases.data[i] : own;
+        const struct bucket *other = find_by_number(x, others, !run, number);
+        if (!other || !alone[other->index] ||
+            !gate_may_be_one(x->run[run], b, x->run[!run], other, number)) {
+            continue;
+        }
+        if (found && found != other) {
+            return NULL;
+        }
+        found = other;
+    }
+    return found;
+}
+
+/* Sets *out to an array, malloc'ed, that tells which buckets of a run have no match yet. False: out
+ * of memory. */
+static bool list_alone(const struct matching *x, size_t run, bool **out) {
+    const struct bucket_set *set = matching_set(x, run);
+    *out = calloc(set->buckets.len + 1, sizeof **out);
+    for (size_t i = 0; *out && i < set->buckets.len; i++) {
+        (*out)[i] = is_alone(x, run, set->buckets.data[i]);
+    }
+    return *out != NULL;
+}
+
 /* Matches each bucket that has no match with the bucket of the other run with which it shares an
  * id, if there is exactly one. Aliases that less than half of a bucket's dumps tell do not count,
- * because one forged dump could tell any alias. Several buckets may match the same bucket, for
- * instance when the later run knows that one function was inlined at several places. False: out of
- * memory. */
+ * because one forged dump could tell any alias; nor does an alias that several buckets of the other
+ * run have, even if all but one have a match, because the one that is left may be another stall.
+ * Several buckets may match the same bucket, for instance when the later run knows that one
+ * function was inlined at several places. False: out of memory. */
 static bool match_ids(const struct matching *x) {
     struct alias_index of[RATES_RUNS] = {0};
-    bool ok =
-        number_ids(x, RATES_BASE, &of[RATES_BASE]) && number_ids(x, RATES_NOW, &of[RATES_NOW]);
+    bool *alone[RATES_RUNS] = {NULL}, ok = true;
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        ok = number_ids(x, run, &of[run]) && list_alone(x, run, &alone[run]) && ok;
+    }
     for (size_t run = RATES_RUNS; ok && run-- > 0;) {
         for (size_t i = 0; i < matching_set(x, run)->buckets.len; i++) {
             const struct bucket *b = matching_set(x, run)->buckets.data[i];
             const struct bucket *other =
-                is_alone(x, run, b) ? find_by_ids(x, &of[!run], matching_set(x, !run), b) : NULL;
+                is_alone(x, run, b) ? find_by_ids(x, &of[!run], alone[!run], run, b) : NULL;
             if (other) {
                 x->m->other[run][x->level][b->index] = other->index;
                 uint32_t *back = &x->m->other[!run][x->level][other->index];
@@ -195,8 +233,10 @@ static bool match_ids(const struct matching *x) {
             }
         }
     }
-    alias_index_release(&of[RATES_BASE]);
-    alias_index_release(&of[RATES_NOW]);
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        alias_index_release(&of[run]);
+        free(alone[run]);
+    }
     return ok;
 }
 
@@ -204,10 +244,6 @@ static bool match_ids(const struct matching *x) {
 
 /* Minimum number of functions of the app that both keys must have in common, unless calls_alike. */
 enum { EQUAL_FRAMES_MIN = 2 };
-
-static bool same_frame(const struct bucket_frame *a, const struct bucket_frame *b) {
-    return strcmp(a->image, b->image) == 0 && strcmp(a->function, b->function) == 0;
-}
 
 static size_t count_functions(const struct bucket *b, size_t frames) {
     size_t n = 0;
@@ -239,7 +275,7 @@ static bool begins_without(const struct matching *x, const struct bucket *more, 
         return false;
     }
     for (size_t i = 0; i < rest; i++) {
-        if (!same_frame(more->frames[i + (i >= helper)], less->frames[i])) {
+        if (!gate_same_frame(more->frames[i + (i >= helper)], less->frames[i])) {
             return false;
         }
     }
@@ -375,7 +411,7 @@ static bool is_other_build(const struct matching *x, const struct bucket *b,
     (void)x;
     for (size_t i = 0; i < b->frame_count && b->frame_count == other->frame_count; i++) {
         const struct bucket_frame *one = b->frames[i], *two = other->frames[i];
-        if (same_frame(one, two) && one->resolved) {
+        if (gate_same_frame(one, two) && one->resolved) {
             equal++;
             named += one->in_app && one->function[0];
         } else if (!is_nameless(one) || !is_nameless(two) || strcmp(one->image, two->image) == 0 ||

@@ -282,6 +282,17 @@ static void level_1_follows_only_if_all_of_its_level_2_does(void **state) {
     end(&p);
 }
 
+/* Gives the bucket's innermost function no name, in an image of this id. */
+static void take_name(struct pair *p, size_t run, struct bucket *b, const char *id,
+                      const char *offset) {
+    const struct bucket_frame frame = {.image = intern(p->run[run], id),
+                                       .image_name = intern(p->run[run], "libShop.so"),
+                                       .function = intern(p->run[run], offset),
+                                       .in_app = true};
+    b->frames[0] = triage_frame(p->run[run], &frame);
+    assert_non_null(b->frames[0]);
+}
+
 static uint64_t number_of(const struct bucket *b, char level) {
     return key_number_of(level, b->text_hash);
 }
@@ -296,12 +307,43 @@ static void an_id_in_common_pairs(void **state) {
     match(&p);
     assert_true(paired(&p, 1, base, now));
     end(&p);
-    p = start();
-    base = put(&p, RATES_BASE, "UIKit a b");
-    now = put(&p, RATES_NOW, "UIKit x y z w");
+}
+
+/* Functions that are inlined in one have one former id, though they are different stalls. */
+static void a_former_id_in_common_pairs_only_a_function_in_common(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {{"x y z w", ""}, {"x y z a", "paired"}, {"y b z w", ""}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct pair p = start();
+        struct bucket *base = put(&p, RATES_BASE, "a b"), *now = put(&p, RATES_NOW, rows[i][0]);
+        assert_true(bucket_add_alias(now, 77, UINT32_MAX) &&
+                    bucket_add_alias(base, 77, UINT32_MAX));
+        match(&p);
+        assert_int_equal(paired(&p, 1, base, now), rows[i][1][0] != '\0');
+        end(&p);
+    }
+    struct pair p = start(); /* a frame has no name */
+    struct bucket *base = put(&p, RATES_BASE, "a b"), *now = put(&p, RATES_NOW, "x y z w");
+    take_name(&p, RATES_NOW, now, "2b", "+0x20");
     assert_true(bucket_add_alias(now, 77, UINT32_MAX) && bucket_add_alias(base, 77, UINT32_MAX));
     match(&p);
     assert_true(paired(&p, 1, base, now));
+    end(&p);
+}
+
+/* A new stall took the place of one that is gone, because both had the former id of others. */
+static void a_former_id_of_several_does_not_pair_the_one_that_is_left(void **state) {
+    (void)state;
+    struct pair p = start();
+    struct bucket *base[] = {put(&p, RATES_BASE, "a b"), put(&p, RATES_BASE, "c d")};
+    struct bucket *now[] = {put(&p, RATES_NOW, "a b"), put(&p, RATES_NOW, "x c y z")};
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(bucket_add_alias(base[i], 77, UINT32_MAX) &&
+                    bucket_add_alias(now[i], 77, UINT32_MAX));
+    }
+    match(&p);
+    assert_true(paired(&p, 1, base[0], now[0]));
+    assert_int_equal(p.match.other[RATES_NOW][1][now[1]->index], NO_INDEX);
     end(&p);
 }
 
@@ -325,17 +367,6 @@ static void what_one_run_counts_elsewhere_is_not_new(void **state) {
     assert_int_equal(p.match.other[RATES_NOW][1][helper->index], base->index);
     assert_int_equal(p.match.other[RATES_NOW][0][helper->parent], base->parent);
     end(&p);
-}
-
-/* Gives the bucket's innermost function no name, in an image of this id. */
-static void take_name(struct pair *p, size_t run, struct bucket *b, const char *id,
-                      const char *offset) {
-    const struct bucket_frame frame = {.image = intern(p->run[run], id),
-                                       .image_name = intern(p->run[run], "libShop.so"),
-                                       .function = intern(p->run[run], offset),
-                                       .in_app = true};
-    b->frames[0] = triage_frame(p->run[run], &frame);
-    assert_non_null(b->frames[0]);
 }
 
 /* Are two stacks compared whose innermost function has no name, in the build `id` of the later run?
@@ -371,8 +402,8 @@ static void an_id_of_several_pairs_none_of_them(void **state) {
     (void)state;
     struct pair p = start();
     struct bucket *base = put(&p, RATES_BASE, "UIKit a b");
-    struct bucket *one = put(&p, RATES_NOW, "UIKit x y z w");
-    struct bucket *two = put(&p, RATES_NOW, "UIKit k l m n");
+    struct bucket *one = put(&p, RATES_NOW, "UIKit x y z a");
+    struct bucket *two = put(&p, RATES_NOW, "UIKit k l m a");
     for (size_t i = 0; i < 2; i++) {
         assert_true(bucket_add_alias(i ? one : two, 77, UINT32_MAX) &&
                     bucket_add_alias(base, 77, UINT32_MAX));
@@ -384,7 +415,7 @@ static void an_id_of_several_pairs_none_of_them(void **state) {
     p = start(); /* a bucket that has two candidates is matched with neither … */
     base = put(&p, RATES_BASE, "UIKit a b");
     one = put(&p, RATES_BASE, "UIKit x y z w");
-    two = put(&p, RATES_NOW, "UIKit k l m n");
+    two = put(&p, RATES_NOW, "UIKit k l m a");
     assert_true(bucket_add_alias(base, 77, UINT32_MAX) && bucket_add_alias(one, 78, UINT32_MAX));
     assert_true(bucket_add_alias(two, 77, UINT32_MAX) && bucket_add_alias(two, 78, UINT32_MAX));
     struct bucket *same = put(&p, RATES_NOW, "UIKit x y z w");
@@ -416,6 +447,28 @@ static void count(struct pair *p, size_t run, const char *frames, unsigned users
                         tally_facet(of, FACET_OS, texts[0], 1) &&
                         tally_facet(of, FACET_DEVICE, texts[1], 1));
         }
+    }
+}
+
+static void a_former_id_pairs_no_other_kind_of_system(void **state) {
+    (void)state;
+    static const struct {
+        const char *base, *now;
+        bool paired;
+    } rows[] = {{"Android 15", "Windows 11", false},
+                {"Android 15", "macOS 15.1", false},
+                {"Debian GNU/Linux 12", "Ubuntu 24.04", true},
+                {"iOS 18.1", "iPadOS 18.1", true},
+                {"Android 14", "Android 15", true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct pair p = start();
+        count(&p, RATES_BASE, "a b", 3, rows[i].base, "x");
+        count(&p, RATES_NOW, "x y z a", 3, rows[i].now, "x");
+        struct bucket *base = put(&p, RATES_BASE, "a b"), *now = put(&p, RATES_NOW, "x y z a");
+        assert_true(bucket_add_alias(now, number_of(base, '2'), UINT32_MAX));
+        match(&p);
+        assert_int_equal(paired(&p, 1, base, now), rows[i].paired);
+        end(&p);
     }
 }
 
@@ -626,6 +679,9 @@ int main(void) {
         cmocka_unit_test(a_function_is_looked_through_only_without_a_choice),
         cmocka_unit_test(level_1_follows_only_if_all_of_its_level_2_does),
         cmocka_unit_test(an_id_in_common_pairs),
+        cmocka_unit_test(a_former_id_in_common_pairs_only_a_function_in_common),
+        cmocka_unit_test(a_former_id_of_several_does_not_pair_the_one_that_is_left),
+        cmocka_unit_test(a_former_id_pairs_no_other_kind_of_system),
         cmocka_unit_test(what_one_run_counts_elsewhere_is_not_new),
         cmocka_unit_test(nameless_functions_of_another_build_pair),
         cmocka_unit_test(an_id_of_several_pairs_none_of_them),

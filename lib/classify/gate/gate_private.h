@@ -19,6 +19,18 @@ bool gate_match_buckets(struct gate_match *m, const struct triage *const run[RAT
                         size_t full);
 void gate_match_release(struct gate_match *m);
 
+/* gate_same.c. Do two frames have the same image and function in keys? */
+bool gate_same_frame(const struct bucket_frame *a, const struct bucket_frame *b);
+/* Is the number the bucket's id? */
+bool gate_is_own_id(const struct bucket *b, uint64_t number);
+/* May bucket b of triage t, and `other` of triage `of`, be one stall, if they have this number in
+ * common as an id or a former id? Where both know the names of all frames, their dumps must come
+ * from one kind of system. If neither was the other before the names were known, one must also have
+ * the other's innermost function: two functions that are inlined in a third one had one id before
+ * that was known. */
+bool gate_may_be_one(const struct triage *t, const struct bucket *b, const struct triage *of,
+                     const struct bucket *other, uint64_t number);
+
 /* gate_rows.c. Makes the rows of buckets of both levels and, if exposure is known, that of all
  * stalls. False: out of memory. */
 bool gate_add_rows(struct gate *g);

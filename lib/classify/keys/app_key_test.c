@@ -194,6 +194,50 @@ static void a_start_stands_for_places_without_a_name_and_its_absence_is_an_alias
     strbuf_release(&b);
 }
 
+/* Replaces the images of the dump's locations by none, as those of interpreted code. */
+static void take_images(struct fixture *f) {
+    for (size_t i = 0; i < f->used; i++) {
+        f->frames[i] = i + 1;
+        f->locations[i].image = -1;
+        f->locations[i].in_app = true;
+    }
+}
+
+static void code_without_an_image_has_no_alias(void **state) {
+    struct apps *a = *state;
+    struct fixture f = {0};
+    STACK(&f, 1, "* Shop parse", "* Shop load", LOOP);
+    f.d.image_order = (const struct dump_image_order[]){{f.images[0].load, 0}};
+    f.d.image_count = 1;
+    expect_key(a, &f, 1, "app!parse <- app!load");
+    assert_true(a->key.was[KEY_NAMELESS][0] != 0 && a->key.was[KEY_NAMELESS][1] != 0);
+    take_images(&f);
+    expect_key(a, &f, 1, "app!parse <- app!load");
+    for (size_t way = 0; way < KEY_WAYS; way++) {
+        for (size_t level = 0; level <= KEY_LEVELS; level++) {
+            assert_int_equal(a->key.was[way][level], 0);
+        }
+    }
+}
+
+/* Without names the only frame of the app is main's, which all stacks have. */
+static void a_frame_that_is_not_in_the_key_is_no_alias(void **state) {
+    struct apps *a = *state;
+    struct fixture f = {0};
+    STACK(&f, 1, "UIKitCore -[UIView layout]", "UIKitCore -[UIView go]", LOOP, "* Shop main");
+    struct dump_image_order order[FIXTURE_IMAGES];
+    for (size_t i = 0; i < f.d.image_count; i++) {
+        order[i] = (struct dump_image_order){f.images[i].load, (uint32_t)i};
+    }
+    f.d.image_order = order;
+    assert_int_equal(keyer_key(a->keyer, &f.d, &a->key, NULL), ST_OK);
+    assert_int_equal(a->key.status, KEY_OK);
+    for (size_t level = 0; level < KEY_LEVELS; level++) {
+        assert_true(a->key.level[level].count > 0);
+        assert_int_equal(a->key.was[KEY_NAMELESS][level], 0);
+    }
+}
+
 static void without_the_app_its_vendors_then_the_relevant_frames_then_images(void **state) {
     struct fixture vendor = {0}, system = {0}, nothing = {0};
     STACK(&vendor, 1, "libsystem_kernel.dylib pread", "FirebaseCore FIRLoad", "FirebaseCore FIRGo",
@@ -520,6 +564,8 @@ int main(void) {
         cmocka_unit_test(a_key_outlives_what_a_system_changes_inside_itself),
         cmocka_unit_test(recursion_counts_once),
         cmocka_unit_test(inlined_functions_count_and_their_absence_is_an_alias),
+        cmocka_unit_test(code_without_an_image_has_no_alias),
+        cmocka_unit_test(a_frame_that_is_not_in_the_key_is_no_alias),
         cmocka_unit_test(a_start_stands_for_places_without_a_name_and_its_absence_is_an_alias),
         cmocka_unit_test(without_the_app_its_vendors_then_the_relevant_frames_then_images),
         cmocka_unit_test(a_framework_has_one_name_in_the_keys_of_its_own_frames),

@@ -537,8 +537,9 @@ static void a_key_remembers_the_ids_that_the_raw_dump_has(void **state) {
     for (size_t i = 0; i < KEY_LEVELS + 1; i++) {
         struct strbuf text = {0};
         key_text(keys[i], &text);
-        assert_true(was[i] != 0);
-        assert_true(was[i] == key_number("12a"[i], text.data, text.len));
+        /* Without names the outermost function is main, which the present action is not. */
+        bool shown = i < KEY_LEVELS;
+        assert_true(was[i] == (shown ? key_number("12a"[i], text.data, text.len) : 0));
         assert_int_equal(b.key.was[KEY_NAMELESS][i], 0); /* without names, no other id is kept */
         strbuf_release(&text);
     }

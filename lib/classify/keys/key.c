@@ -86,79 +86,6 @@ static void judge_truth(const struct keyer *k, const struct judged_stack *chosen
     out->truth = out->samples ? (int64_t)((unsigned __int128)out->hits * 1000 / out->samples) : -1;
 }
 
-/* ---- keys from before names were known ---- */
-
-static bool is_same_key(const struct key *a, const struct key *b) {
-    bool same = a->count == b->count;
-    for (size_t i = 0; same && i < a->count; i++) {
-        same = a->frames[i].info->canonical == b->frames[i].info->canonical;
-    }
-    return same;
-}
-
-/* Sets was[] to the ids of the keys that the stack had when less was known about it; 0 means that
- * such a key equals the present one, or has no frames. ST_ERR: out of memory. */
-static enum st find_ids(struct keyer *k, const struct dump *d, const struct dump_stack *stack,
-                        const struct stall_key *now, uint64_t was[KEY_LEVELS + 1], struct err *e) {
-    struct judged_stack judged;
-    struct key keys[KEY_LEVELS + 1];
-    const struct key *const same[KEY_LEVELS + 1] = {&now->level[0], &now->level[1], &now->action};
-    if (judge_stack(k, d, stack, &judged, e) != ST_OK ||
-        share_former(k, d, now, stack->locations != NULL, &judged, e) != ST_OK) {
-        return ST_ERR;
-    }
-    if (!make_keys(k, &judged, keys, &keys[KEY_LEVELS])) {
-        return err_nomem(e);
-    }
-    for (size_t i = 0; i < KEY_LEVELS + 1; i++) {
-        was[i] = is_same_key(&keys[i], same[i]) ? 0 : keyer_number(k, "12a"[i], &keys[i]);
-    }
-    return k->text.failed ? err_nomem(e) : ST_OK;
-}
-
-static bool has_inlines(const struct dump *d, const struct dump_stack *s) {
-    for (size_t i = 0; i < s->frame_count; i++) {
-        if (s->locations[i] < d->location_count && d->locations[s->locations[i]].line_count > 1) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool has_starts(const struct dump *d, const struct dump_stack *s) {
-    for (size_t i = 0; i < s->frame_count; i++) {
-        if (s->locations[i] < d->location_count &&
-            dump_location_has_start(&d->locations[s->locations[i]])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Sets out->was to the ids that the dump would have without symbol files, without inlined
- * functions, and without the starts of nameless functions; where the stack has none of these, the
- * ids stay 0. */
-static enum st find_aliases(struct keyer *k, const struct dump *d, const struct judged_stack *s,
-                            struct stall_key *out, struct err *e) {
-    struct dump_stack raw = *s->stack;
-    enum st st = ST_OK;
-    if (!raw.locations || !d->locations) {
-        return ST_OK;
-    }
-    if (k->options.rules && k->options.inlines && has_inlines(d, s->stack)) {
-        k->options.inlines = false;
-        st = find_ids(k, d, s->stack, out, out->was[KEY_NOT_INLINED], e);
-        k->options.inlines = true;
-    }
-    if (st == ST_OK && has_starts(d, s->stack)) {
-        k->table.startless = true;
-        st = find_ids(k, d, s->stack, out, out->was[KEY_STARTLESS], e);
-        k->table.startless = false;
-    }
-    raw.locations = NULL;
-    return st == ST_OK ? find_ids(k, d, &raw, out, out->was[KEY_NAMELESS], e) : st;
-}
-
 /* ---- a dump ---- */
 
 /* Sets the members of k that say what the dump is about: which threads, and, as names in keys, a
@@ -279,7 +206,7 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, 
     out->owner_len = k->has_packages ? k->owner_len : 0;
     out->loop_at = k->place_counts ? d->stall.loop_at : NULL;
     out->loop_ran = chosen.idle && k->loop_ran;
-    if (k->options.aliases && find_aliases(k, d, &chosen, out, e) != ST_OK) {
+    if (k->options.aliases && find_former_keys(k, d, &chosen, out, e) != ST_OK) {
         return ST_ERR;
     }
     if (chosen.idle && k->watches_main && !k->loop_ran) {

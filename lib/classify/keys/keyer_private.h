@@ -266,6 +266,13 @@ bool near_collect(struct keyer *k) BASE_MUST_USE;
 /* Sets out->near to those of them with most votes, if there are several. ST_ERR: out of memory. */
 enum st near_keys(struct keyer *k, struct stall_key *out, struct err *e) BASE_MUST_USE;
 
+/* former_key.c. Sets the ids that the dump had without symbol files, without inlined functions, and
+ * without the starts of nameless functions. An id counts only if its key has a frame that tells
+ * which code it is, by its name or by its place in an image, and that is in the present key or
+ * further inside; else it stays 0. ST_ERR: out of memory. */
+enum st find_former_keys(struct keyer *k, const struct dump *d, const struct judged_stack *chosen,
+                         struct stall_key *out, struct err *e) BASE_MUST_USE;
+
 /* cause.c. Sets cause, confidence and reason of a dump whose stack is chosen. ST_ERR: out of
  * memory. */
 enum st judge_cause(struct keyer *k, const struct dump *d, const struct judged_stack *chosen,

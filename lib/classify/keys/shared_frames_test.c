@@ -9,6 +9,7 @@
 
 #include "classify/keys/exemplar.h"
 #include "classify/keys/fixture_dump_test.h"
+#include "dump/dump_private.h"
 
 #define NAMES(f, count, ...)                                                                       \
     fixture_names(f, (const char *const[]){__VA_ARGS__},                                           \
@@ -217,6 +218,9 @@ static void a_key_of_shared_frames_knows_its_former_ids(void **state) {
     struct keyer *k = NULL;
     struct stall_key key;
     add_spread(&f);
+    const struct dump_image_order order[] = {{f.images[0].load, 0}, {f.images[1].load, 1}};
+    f.d.image_order = order;
+    assert_int_equal(f.d.image_count, 2);
     assert_int_equal(keyer_new(&k, &(struct key_options){.rules = r, .aliases = true}, NULL),
                      ST_OK);
     assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);

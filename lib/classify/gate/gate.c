@@ -293,6 +293,12 @@ static bool has_exposure(const struct gate *g, const struct gate_row *row) {
                     row->stalls[RATES_NOW]);
 }
 
+/* Do at least half of the row's stalls in the later run lie in strata that both runs have? The
+ * others were not compared, and may have risen. */
+static bool is_compared(const struct gate_row *row) {
+    return row->stalls[RATES_NOW] == 0 || row->by[RATES_COUNT].common[RATES_NOW] >= 0.5;
+}
+
 static enum gate_verdict gate_judge(const struct gate *g, const struct gate_row *row) {
     double least = least_rise(g);
     bool enough = false, risen = row->p <= alpha;
@@ -313,7 +319,8 @@ static enum gate_verdict gate_judge(const struct gate *g, const struct gate_row 
     if (risen && enough) {
         return GATE_REGRESSED;
     }
-    return (risen || tells) && has_exposure(g, row) ? GATE_PASS : GATE_INCONCLUSIVE;
+    bool sure = has_exposure(g, row) && is_compared(row);
+    return (risen || tells) && sure ? GATE_PASS : GATE_INCONCLUSIVE;
 }
 
 /* Returns the row's share of a run's stalls, in permille. */
@@ -376,19 +383,23 @@ static bool is_decided(const struct gate *g, const struct gate_row *row) {
     return decided;
 }
 
-/* Computes the share of the stalls of level 1 that are in buckets with a decision. It must run
- * before the rows are sorted, because their `pools` are indexes in the order in which the rows were
- * made. */
+/* Computes the share of the stalls of level 1 that are in buckets with a decision, and the share
+ * that lies in strata of one run only. It must run before the rows are sorted, because their
+ * `pools` are indexes in the order in which the rows were made. */
 static void count_decided(struct gate *g) {
-    uint64_t stalls = 0, decided = 0;
+    double stalls = 0, decided = 0, compared = 0;
     for (size_t i = 0; i < g->rows.len; i++) {
         const struct gate_row *row = &g->rows.data[i];
-        for (size_t run = 0; row->level == '1' && !row->platform && run < RATES_RUNS; run++) {
-            sum_add(&stalls, row->stalls[run]);
-            sum_add(&decided, is_decided(g, row) ? row->stalls[run] : 0);
+        for (size_t run = 0; row->level == '1' && run < RATES_RUNS; run++) {
+            double all = (double)row->stalls[run];
+            double common = all * row->by[RATES_COUNT].common[run];
+            stalls += all;
+            compared += common;
+            decided += !row->platform && is_decided(g, row) ? common : 0;
         }
     }
-    g->decided_permille = stalls ? (uint64_t)((unsigned __int128)decided * 1000 / stalls) : 0;
+    g->decided_permille = stalls > 0 ? (uint64_t)floor(1000 * decided / stalls) : 0;
+    g->uncompared_permille = stalls > 0 ? (uint64_t)ceil(1000 * (stalls - compared) / stalls) : 0;
 }
 
 /* Finds the smallest rise that would have been detected in every bucket with at least 2 % of the

@@ -12,6 +12,10 @@
  * significant rise of at least the ratio that is to be excluded. Otherwise the stalls' measure
  * decides alone.
  *
+ * Stalls in strata that only one run has are not compared. A row with less than half of the later
+ * run's stalls in strata that both runs have is no pass, and a run with less than half of all
+ * stalls decided in such strata is inconclusive.
+ *
  * Stalls in strata in which their run has no exposure have no rate. If they are more than 5 % of
  * the stalls of a run, all strata are compared as one; else a row of the later run with more than
  * 5 % of such stalls can regress, but is no pass.
@@ -107,10 +111,14 @@ struct gate {
              inconclusive ones, and passes; among each of these most excess stalled time first */
     size_t count[GATE_VERDICTS]; /* number of rows by verdict */
     size_t tests;
-    /* Share of the stalls of both runs that are in a decided bucket of level 1, in permille; rows
-     * of a new platform do not count. A bucket is decided if its verdict, or, unless its row is a
-     * suspect, that of one of its pools, is not GATE_INCONCLUSIVE. */
+    /* Share of the stalls of both runs that are in a decided bucket of level 1, and in a stratum
+     * that both runs have, in permille. A bucket is decided if it is not of a new platform, and if
+     * its verdict, or, unless its row is a suspect, that of one of its pools, is not
+     * GATE_INCONCLUSIVE. */
     uint64_t decided_permille;
+    /* Share of the stalls of both runs in strata that only one of them has, in permille, rounded
+     * up: they were not compared. */
+    uint64_t uncompared_permille;
     size_t suspects; /* number of suspect rows */
     /* The dumps that were set apart rose so much that all dumps, set apart or not, would be a
      * significant rise, to apart_ratio times the rate, of at least the percentage of the options:

@@ -557,6 +557,40 @@ static void more_users_on_a_new_platform_are_no_rise(void **state) {
     strbuf_release(&report);
 }
 
+/* Adds the exposure of so many users on a device with a system. */
+static void expose(struct pair *p, size_t run, unsigned users, const char *os, const char *device) {
+    uint32_t stratum = cluster_stratum(device, os, 6);
+    for (unsigned i = 0; i < users; i++) {
+        assert_true(clusters_add(&p->run[run]->exposure, cluster_cell_of(stratum, hash_u64(i)), 1,
+                                 3600 * 1000));
+    }
+}
+
+/* Nearly all users are on a system that only their run has, where a stall rose to four times. What
+ * the others show is no verdict on all. */
+static void systems_that_one_run_has_are_not_compared(void **state) {
+    (void)state;
+    for (unsigned common = 1; common <= 10; common += 9) {
+        static const char *const systems[] = {"iOS 17.2", "iOS 18.0"};
+        struct pair p = start();
+        struct strbuf report = {0};
+        enum gate_verdict run;
+        for (size_t i = 0; i < RATES_RUNS; i++) {
+            unsigned rise = i == RATES_NOW ? 4 : 1;
+            count(&p, i, "UIKit a b c d", common * USERS, "iOS 16.0", "iPhone13,2");
+            expose(&p, i, common * USERS, "iOS 16.0", "iPhone13,2");
+            count(&p, i, "UIKit a b c d", rise * USERS, systems[i], "iPhone13,2");
+            expose(&p, i, 2 * USERS, systems[i], "iPhone13,2");
+        }
+        enum gate_verdict verdict = judged(&p, &run, &report);
+        assert_int_equal(verdict, common == 10 ? GATE_PASS : GATE_INCONCLUSIVE);
+        assert_int_equal(run, verdict);
+        assert_non_null(strstr(report.data, common == 10 ? "20.0 % of the stalls are on systems"
+                                                         : "71.5 % of the stalls are on systems"));
+        strbuf_release(&report);
+    }
+}
+
 static const char *const usual_os = "iOS 17.2", *const usual_device = "iPhone13,2";
 
 static void a_large_bucket_that_may_have_risen_is_no_pass(void **state) {
@@ -679,6 +713,7 @@ int main(void) {
         cmocka_unit_test(a_function_is_looked_through_only_without_a_choice),
         cmocka_unit_test(level_1_follows_only_if_all_of_its_level_2_does),
         cmocka_unit_test(an_id_in_common_pairs),
+        cmocka_unit_test(systems_that_one_run_has_are_not_compared),
         cmocka_unit_test(a_former_id_in_common_pairs_only_a_function_in_common),
         cmocka_unit_test(a_former_id_of_several_does_not_pair_the_one_that_is_left),
         cmocka_unit_test(a_former_id_pairs_no_other_kind_of_system),

@@ -77,6 +77,7 @@ void gate_print_json(const struct gate *g, struct sink *out) {
     jsonw_member_u64(w, "min_users", g->options.min_users);
     jsonw_member_u64(w, "tests", g->tests);
     jsonw_member_u64(w, "decided_permille", g->decided_permille);
+    jsonw_member_u64(w, "uncompared_permille", g->uncompared_permille);
     if (gate_set_apart(g->run[RATES_BASE]) || gate_set_apart(g->run[RATES_NOW])) {
         jsonw_member_u64(w, "baseline_apart", gate_set_apart(g->run[RATES_BASE]));
         jsonw_member_u64(w, "now_apart", gate_set_apart(g->run[RATES_NOW]));

@@ -297,6 +297,13 @@ void gate_add_notes(struct strbuf *b, const struct gate *g) {
         "only in all small ones of a cause or framework together.\n",
         g->options.regressed_percent, (unsigned)(g->decided_permille / 10),
         (unsigned)(g->decided_permille % 10));
+    if (g->uncompared_permille) {
+        strbuf_addf(b,
+                    "%u.%u %% of the stalls are on systems or devices that only one of the runs "
+                    "has: they were not compared.\n",
+                    (unsigned)(g->uncompared_permille / 10),
+                    (unsigned)(g->uncompared_permille % 10));
+    }
     if (g->seen_ratio > 0) {
         strbuf_addf(b,
                     "A rise of %.0f %% or more would have been seen in buckets above %u %% of the "

@@ -132,6 +132,21 @@ static bool scan_round(struct cxx_scan *sc) {
     return true;
 }
 
+/* Is the scan at a name of a virtual machine: behind a dot, Cart.<init>, Object.<anonymous>,
+ * load.<locals>.inner, or behind the plus of a nested type, Cart+<Load>d__7, which is no part of
+ * an operator's name? */
+static bool at_managed_name(const struct cxx_scan *sc) {
+    static const char word[] = "operator";
+    size_t at = sc->at, n = sizeof word - 1;
+    if (at > 0 && sc->s[at - 1] == '.') {
+        return true;
+    }
+    while (at > 0 && sc->s[at - 1] == '+') {
+        at--;
+    }
+    return at > 0 && at < sc->at && !(at >= n && memcmp(sc->s + at - n, word, n) == 0);
+}
+
 static void scan_angle(struct cxx_scan *sc) {
     if (cxx_rest_starts(sc, "<lambda")) {
         cxx_skip_group(sc);
@@ -139,10 +154,8 @@ static void scan_angle(struct cxx_scan *sc) {
     } else if (cxx_rest_starts(sc, "<unnamed>")) {
         cxx_skip_group(sc);
         strbuf_addstr(sc->out, "(anonymous namespace)");
-    } else if (at_word_start(sc) || cxx_rest_starts(sc, "<impl ") ||
-               (sc->at > 0 && sc->s[sc->at - 1] == '.')) {
-        /* Rust: <T as Trait>::f, a::<impl Trait for T>::f. Behind a dot there is a name of a
-         * virtual machine: Cart.<init>, Object.<anonymous>, load.<locals>.inner. */
+    } else if (at_word_start(sc) || cxx_rest_starts(sc, "<impl ") || at_managed_name(sc)) {
+        /* Rust: <T as Trait>::f, a::<impl Trait for T>::f. */
         add_kept_group(sc);
     } else {
         cxx_skip_group(sc);
@@ -346,8 +359,12 @@ static bool cxx_step(struct cxx_scan *sc) {
 }
 
 /* Returns the length of a Go name without the numbers of its closures: main.serve.func1.2 ->
- * main.serve.func; the same for gowrap and deferwrap. */
+ * main.serve.func; the same for gowrap and deferwrap. The wrapper of a method that is used as a
+ * value, main.(*Server).serve-fm, gets the method's name. */
 static size_t trim_go(const char *s, size_t len) {
+    if (len > 3 && memcmp(s + len - 3, "-fm", 3) == 0 && names_find(s, len, 1, ".") < len) {
+        len -= 3;
+    }
     static const char *const kinds[] = {".func", ".gowrap", ".deferwrap"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         size_t n = strlen(kinds[i]);

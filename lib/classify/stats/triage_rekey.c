@@ -167,8 +167,8 @@ static bool keep_id(struct bucket *now, const struct bucket *was) {
            bucket_add_alias(now, number, SUM_MAX);
 }
 
-/* Copies the bucket's aliases and the other keys of its samples to the bucket that replaces it, if
- * only names have changed. False: out of memory. */
+/* Copies the bucket's aliases to the bucket that replaces it, if only names have changed. False:
+ * out of memory. */
 static bool rekey_keep_aliases(const struct rekeying *r, struct bucket *now,
                                const struct bucket *was) {
     for (size_t i = 0; r->resolve && i < was->aliases.len; i++) {
@@ -177,6 +177,13 @@ static bool rekey_keep_aliases(const struct rekeying *r, struct bucket *now,
             return false;
         }
     }
+    return true;
+}
+
+/* Adds the other keys of the bucket's samples to the bucket that replaces it, if only names have
+ * changed. False: out of memory. */
+static bool rekey_keep_near(const struct rekeying *r, struct bucket *now,
+                            const struct bucket *was) {
     for (size_t i = 0; r->resolve && i < was->near.len; i++) {
         if (!bucket_add_near(now, &was->near.data[i])) {
             return false;
@@ -211,7 +218,8 @@ static bool rekey_add_bucket(struct rekeying *r, const struct bucket *from, cons
         r->level2[from->index] = at[1]->index;
         sum_add(&t->unresolved, key->unresolved ? from->tally->dumps : 0);
     }
-    return tally_merge(at[1]->tally, from->tally, r->texts) && bucket_adopt(at[0], at[1]);
+    return tally_merge(at[1]->tally, from->tally, r->texts) && rekey_keep_near(r, at[1], from) &&
+           bucket_adopt(at[0], at[1]);
 }
 
 /* Counts the dumps of a bucket that is idle now. False: out of memory. */
@@ -259,14 +267,16 @@ static uint32_t together(const struct rekeying *r, const struct bucket *b) {
     return at;
 }
 
-/* Adds b's counts to level 1. If b was split, the counts of its parts are added: a stall of several
- * dumps counts in the part that has most of its time, even if that part is idle now. False: out of
- * memory. */
+/* Adds b's counts and the other keys of its samples to level 1. If b was split, the counts of its
+ * parts are added, because a stall of several dumps counts in the part that has most of its time,
+ * even if that part is idle now; the other keys, which are not known of each part, are dropped.
+ * False: out of memory. */
 static bool count_level1(struct rekeying *r, const struct bucket *b) {
     struct bucket *const *buckets = r->t->level[0].buckets.data;
     uint32_t at = together(r, b);
     if (at != NO_INDEX) {
-        return tally_merge(buckets[at]->tally, b->tally, r->texts);
+        return tally_merge(buckets[at]->tally, b->tally, r->texts) &&
+               rekey_keep_near(r, buckets[at], b);
     }
     for (size_t i = 0; i < b->children.len; i++) {
         const struct bucket *child = r->from->level[1].buckets.data[b->children.data[i]];

@@ -73,6 +73,9 @@ struct gate_row {
     char level;
     /* The bucket of the later triage if that has it, else of the base; NULL for several buckets. */
     const struct bucket *bucket;
+    /* The bucket of the base with which a bucket of another id is compared; NULL: it has that id,
+     * or there is none. */
+    const struct bucket *was;
     /* The cause, or the framework ("" = none), of a pool; NULL: the row is no pool. */
     const char *pool;
     size_t pooled; /* number of buckets in the pool */

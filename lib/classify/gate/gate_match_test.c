@@ -613,6 +613,23 @@ static void a_large_bucket_that_may_have_risen_is_no_pass(void **state) {
     }
 }
 
+static void a_row_says_which_bucket_of_the_baseline_it_is(void **state) {
+    (void)state;
+    struct pair p = start();
+    struct strbuf report = {0};
+    enum gate_verdict run;
+    char was[64];
+    count(&p, RATES_BASE, "UIKit a b c d", USERS, usual_os, usual_device);
+    count(&p, RATES_NOW, "UIKit h a b c", USERS, usual_os, usual_device);
+    (void)snprintf(was, sizeof was, "\"was %s in the baseline\"",
+                   p.run[RATES_BASE]->level[0].buckets.data[0]->id);
+    (void)judged(&p, &run, &report);
+    assert_non_null(strstr(report.data, was));
+    strbuf_release(&report);
+}
+
+/* ---- small buckets ---- */
+
 static void small_buckets_are_told_together(void **state) {
     (void)state;
     struct pair p = start();
@@ -724,6 +741,7 @@ int main(void) {
         cmocka_unit_test(what_a_known_platform_has_too_is_new),
         cmocka_unit_test(more_users_on_a_new_platform_are_no_rise),
         cmocka_unit_test(a_large_bucket_that_may_have_risen_is_no_pass),
+        cmocka_unit_test(a_row_says_which_bucket_of_the_baseline_it_is),
         cmocka_unit_test(small_buckets_are_told_together),
         cmocka_unit_test(a_rise_of_small_buckets_together_is_a_regression),
         cmocka_unit_test(out_of_memory_is_an_error),

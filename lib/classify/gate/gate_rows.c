@@ -69,6 +69,17 @@ static bool count_in(struct level_rows *l, size_t row, size_t run, const struct 
     return add_tally(&l->g->rows.data[row], run, b->tally);
 }
 
+/* Adds the counts of the bucket of the other run with which b is compared to b's row. False: out of
+ * memory. */
+static bool count_match(struct level_rows *l, size_t run, const struct bucket *b, uint32_t other) {
+    const struct bucket *match = rows_set(l, !run)->buckets.data[other];
+    size_t row = l->row[run][b->index];
+    if (run == RATES_NOW && strcmp(b->id, match->id) != 0) {
+        l->g->rows.data[row].was = match;
+    }
+    return count_in(l, row, !run, match);
+}
+
 /* Adds rows for those buckets of a run that have none yet (on level 2, only those for which
  * tells_more is true). A row also has the buckets with which the bucket is compared. each_other:
  * buckets whose match has another match are left out. False: out of memory. */
@@ -86,8 +97,7 @@ static bool add_run(struct level_rows *l, size_t run, bool each_other) {
         if (!count_in(l, row, run, b)) {
             return false;
         }
-        if (other != NO_INDEX && row == NO_ROW &&
-            !count_in(l, l->row[run][b->index], !run, rows_set(l, !run)->buckets.data[other])) {
+        if (other != NO_INDEX && row == NO_ROW && !count_match(l, run, b, other)) {
             return false;
         }
     }

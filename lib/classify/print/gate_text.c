@@ -137,7 +137,8 @@ static void add_platforms(struct strbuf *b, const struct gate *g, const struct g
     }
 }
 
-void gate_add_remark(struct strbuf *b, const struct gate *g, const struct gate_row *row) {
+/* Appends what the verdict alone does not tell, if there is something. */
+static void add_reason(struct strbuf *b, const struct gate *g, const struct gate_row *row) {
     if (row->verdict == GATE_PLATFORM) {
         strbuf_addstr(b, "new with ");
         add_platforms(b, g, row);
@@ -150,6 +151,14 @@ void gate_add_remark(struct strbuf *b, const struct gate *g, const struct gate_r
         strbuf_addstr(b, "as often, the baseline would have had ");
         gate_add_number(b, gate_expected_users(row));
         strbuf_addstr(b, " users with it");
+    }
+}
+
+void gate_add_remark(struct strbuf *b, const struct gate *g, const struct gate_row *row) {
+    size_t before = b->len;
+    add_reason(b, g, row);
+    if (row->was) {
+        strbuf_addf(b, "%swas %s in the baseline", b->len > before ? "; " : "", row->was->id);
     }
 }
 
@@ -166,7 +175,7 @@ static void gate_text_add_row(struct strbuf *b, const struct gate *g, const stru
         strbuf_addc(b, '\n');
     }
     if (row->verdict == GATE_NEW || row->verdict == GATE_PLATFORM || row->verdict == GATE_IGNORED ||
-        row->suspect) {
+        row->suspect || row->was) {
         strbuf_addstr(b, "            ");
         gate_add_remark(b, g, row);
         strbuf_addc(b, '\n');

@@ -39,8 +39,8 @@ void gate_add_rate(struct strbuf *b, const struct gate *g, const struct gate_row
 /* Appends a row's measure in both runs, with the ratio if it could be compared: "1.20 → 1.44 in
  * 1,000 hours, × 1.20 (0.90 to 1.60)". */
 void gate_add_measure(struct strbuf *b, const struct gate *g, const struct gate_row *row, size_t m);
-/* Appends the remark on a row that is new, ignored or suspect, or came with a system or device:
- * "new with iOS 18, …"; nothing for any other row. */
+/* Appends the remark on a row that is new, ignored or suspect, came with a system or device, or has
+ * another id in the baseline: "new with iOS 18, …"; nothing for any other row. */
 void gate_add_remark(struct strbuf *b, const struct gate *g, const struct gate_row *row);
 /* Appends a row's title: "draw ← show", "all stalls", "lock, 12 small buckets together". */
 void gate_add_title(struct strbuf *b, const struct gate_row *row);

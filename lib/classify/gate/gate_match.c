@@ -531,7 +531,7 @@ static size_t most_functions(const struct triage *const run[RATES_RUNS], size_t 
 }
 
 bool gate_match_buckets(struct gate_match *m, const struct triage *const run[RATES_RUNS],
-                        size_t full) {
+                        size_t full, const double exposure[RATES_RUNS]) {
     *m = (struct gate_match){0};
     for (size_t of = 0; of < RATES_RUNS; of++) {
         for (size_t level = 0; level < KEY_LEVELS; level++) {
@@ -549,7 +549,8 @@ bool gate_match_buckets(struct gate_match *m, const struct triage *const run[RAT
         const struct matching x = {m, run, level, full ? full : most_functions(run, level)};
         match_equal(&x);
         if (!match_nameless(&x) || !match_joined(&x) || !match_ids(&x) ||
-            (level == 1 && (!match_helpers(&x) || !match_builds(&x)))) {
+            (level == 1 && (!match_helpers(&x) || !match_builds(&x) ||
+                            !gate_match_inlined(m, run, x.full, exposure)))) {
             return false;
         }
         if (level == 0) {

@@ -20,6 +20,7 @@ struct pair {
     struct triage *run[RATES_RUNS];
     struct gate_match match;
     size_t full; /* see gate_match_buckets */
+    double exposure[RATES_RUNS];
 };
 
 static struct pair start(void) {
@@ -33,7 +34,7 @@ static struct pair start(void) {
 
 static void match(struct pair *p) {
     const struct triage *const run[] = {p->run[RATES_BASE], p->run[RATES_NOW]};
-    assert_true(gate_match_buckets(&p->match, run, p->full));
+    assert_true(gate_match_buckets(&p->match, run, p->full, p->exposure));
 }
 
 static void end(struct pair *p) {
@@ -628,6 +629,138 @@ static void a_row_says_which_bucket_of_the_baseline_it_is(void **state) {
     strbuf_release(&report);
 }
 
+/* ---- versions ---- */
+
+/* What the dumps of a bucket say, of which the tests of versions change one. */
+struct said {
+    const char *frames, *version; /* version NULL: unknown */
+    unsigned dumps;
+    enum rule_cause cause;
+};
+
+static struct bucket *count_said(struct pair *p, size_t run, struct said said) {
+    struct triage *t = p->run[run];
+    struct bucket *inner = put(p, run, said.frames);
+    struct tally *tallies[] = {inner->tally, t->level[0].buckets.data[inner->parent]->tally,
+                               &t->total};
+    const struct cause_tally cause = {said.cause, said.dumps, 1000 * said.dumps, 0};
+    count(p, run, said.frames, said.dumps, usual_os, usual_device);
+    for (size_t k = 0; k < sizeof tallies / sizeof *tallies; k++) {
+        assert_true(tally_add_cause(tallies[k], &cause));
+        assert_true(!said.version || tally_facet(tallies[k], FACET_VERSION,
+                                                 triage_string(t, said.version), said.dumps));
+    }
+    return inner;
+}
+
+/* Counts two stacks, one in each run, and what both runs have; whichever run is the base. */
+static void check_said(struct said one, struct said other, const char *others, bool same) {
+    for (int swapped = 0; swapped < 2; swapped++) {
+        struct pair p = start();
+        p.full = FRAMES;
+        for (size_t i = 0; i < RATES_RUNS; i++) {
+            bool first = (i == RATES_NOW) == swapped;
+            const struct said usual = {others, (first ? one : other).version, 40, CAUSE_DISK};
+            (void)count_said(&p, i, usual);
+        }
+        struct bucket *base = count_said(&p, RATES_BASE, swapped ? other : one);
+        struct bucket *now = count_said(&p, RATES_NOW, swapped ? one : other);
+        match(&p);
+        assert_int_equal(paired(&p, 0, base, now), same);
+        assert_int_equal(paired(&p, 1, base, now), same);
+        end(&p);
+    }
+}
+
+/* A fleet showed these cases: a later version had inlined the only caller. */
+static void one_function_is_enough_if_a_version_inlined_the_other(void **state) {
+    static const char *const rows[][2] = {
+        {"UIKit fetch tap", "UIKit fetch"}, {"fetch tap", "fetch"}, {"help fetch", "fetch"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        check_said((struct said){rows[i][0], "1", 9, CAUSE_DISK},
+                   (struct said){rows[i][1], "2", 3, CAUSE_DISK}, "UIKit k l m n", true);
+    }
+}
+
+static void one_function_is_not_enough_for_what_may_be_another_stall(void **state) {
+    static const struct said more = {"UIKit fetch tap", "1", 9, CAUSE_DISK};
+    static const struct said rows[] = {
+        {"UIKit fetch", "1", 9, CAUSE_DISK},       /* of the same version */
+        {"UIKit fetch", NULL, 9, CAUSE_DISK},      /* of an unknown one */
+        {"UIKit fetch", "2", 9, CAUSE_NETWORK},    /* of another cause */
+        {"UIKit fetch", "2", 2, CAUSE_DISK},       /* too few dumps */
+        {"UIKit fetch", "2", 90, CAUSE_DISK},      /* another share of all stalls */
+        {"Foundation fetch", "2", 9, CAUSE_DISK},  /* another framework */
+        {"fetch", "2", 9, CAUSE_DISK},             /* no framework */
+        {"UIKit send", "2", 9, CAUSE_DISK},        /* another function */
+        {"UIKit fetch send", "2", 9, CAUSE_DISK}}; /* a function replaced another one */
+    const struct said unknown = {"UIKit fetch", "2", 9, CAUSE_UNKNOWN};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        check_said(more, rows[i], "UIKit k l m n", false);
+    }
+    check_said((struct said){more.frames, more.version, more.dumps, CAUSE_UNKNOWN}, unknown,
+               "UIKit k l m n", false);
+    check_said(more, (struct said){"UIKit fetch", "2", 9, CAUSE_DISK}, "fetch k l m",
+               false); /* others call it, too */
+}
+
+static void one_function_is_not_enough_at_another_rate(void **state) {
+    (void)state;
+    for (double exposure = 2000; exposure <= 4000; exposure += 2000) {
+        struct pair p = start();
+        p.full = FRAMES;
+        p.exposure[RATES_BASE] = 1000;
+        p.exposure[RATES_NOW] = exposure;
+        struct bucket *base =
+            count_said(&p, RATES_BASE, (struct said){"fetch tap", "1", 9, CAUSE_DISK});
+        struct bucket *now = count_said(&p, RATES_NOW, (struct said){"fetch", "2", 9, CAUSE_DISK});
+        match(&p);
+        assert_int_equal(paired(&p, 1, base, now), exposure < 3000);
+        end(&p);
+    }
+}
+
+static void a_bucket_of_two_functions_is_not_that_of_either(void **state) {
+    (void)state;
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        struct pair p = start();
+        p.full = FRAMES;
+        struct bucket *b = count_said(&p, run, (struct said){"a b", "1", 9, CAUSE_DISK});
+        (void)count_said(&p, !run, (struct said){"a", "2", 9, CAUSE_DISK});
+        (void)count_said(&p, !run, (struct said){"b", "2", 9, CAUSE_DISK});
+        match(&p);
+        assert_int_equal(p.match.other[run][1][b->index], NO_INDEX);
+        end(&p);
+    }
+}
+
+/* A bucket whose caller was inlined is compared with what it was, so that a rise is found. */
+static void an_inlined_caller_does_not_hide_a_rise(void **state) {
+    (void)state;
+    for (unsigned rise = 1; rise <= 2; rise++) {
+        struct pair p = start();
+        struct strbuf report = {0};
+        enum gate_verdict run;
+        char was[64];
+        for (size_t i = 0; i < RATES_RUNS; i++) {
+            (void)count_said(&p, i,
+                             (struct said){"UIKit k l m n", i ? "2" : "1", 10 * USERS, CAUSE_DISK});
+        }
+        const struct bucket *b =
+            count_said(&p, RATES_BASE, (struct said){"UIKit a tap", "1", USERS, CAUSE_DISK});
+        (void)count_said(&p, RATES_NOW, (struct said){"UIKit a", "2", rise * USERS, CAUSE_DISK});
+        (void)snprintf(was, sizeof was, "was %s in the baseline",
+                       p.run[RATES_BASE]->level[0].buckets.data[b->parent]->id);
+        enum gate_verdict v = judged(&p, &run, &report);
+        assert_int_equal(v, rise > 1 ? GATE_REGRESSED : GATE_PASS);
+        assert_int_equal(run, v);
+        assert_non_null(strstr(report.data, was));
+        strbuf_release(&report);
+    }
+}
+
 /* ---- small buckets ---- */
 
 static void small_buckets_are_told_together(void **state) {
@@ -687,6 +820,8 @@ static void out_of_memory_is_an_error(void **state) {
     count(&p, RATES_BASE, "UIKit a b c d", 3, usual_os, usual_device);
     count(&p, RATES_BASE, "UIKit e f g h", 3, usual_os, usual_device);
     count(&p, RATES_NOW, "UIKit x a b c", 3, usual_os, usual_device);
+    (void)count_said(&p, RATES_BASE, (struct said){"UIKit q r", "1", 3, CAUSE_DISK});
+    (void)count_said(&p, RATES_NOW, (struct said){"UIKit q", "2", 3, CAUSE_DISK});
     struct bucket *b = put(&p, RATES_NOW, "UIKit k l m n");
     assert_true(bucket_add_alias(b, 77, UINT32_MAX));
     for (size_t i = 0; i < RATES_RUNS; i++) {
@@ -742,6 +877,11 @@ int main(void) {
         cmocka_unit_test(more_users_on_a_new_platform_are_no_rise),
         cmocka_unit_test(a_large_bucket_that_may_have_risen_is_no_pass),
         cmocka_unit_test(a_row_says_which_bucket_of_the_baseline_it_is),
+        cmocka_unit_test(one_function_is_enough_if_a_version_inlined_the_other),
+        cmocka_unit_test(one_function_is_not_enough_for_what_may_be_another_stall),
+        cmocka_unit_test(one_function_is_not_enough_at_another_rate),
+        cmocka_unit_test(a_bucket_of_two_functions_is_not_that_of_either),
+        cmocka_unit_test(an_inlined_caller_does_not_hide_a_rise),
         cmocka_unit_test(small_buckets_are_told_together),
         cmocka_unit_test(a_rise_of_small_buckets_together_is_a_regression),
         cmocka_unit_test(out_of_memory_is_an_error),

@@ -13,11 +13,19 @@ struct gate_match {
     uint32_t *other[RATES_RUNS][KEY_LEVELS];
 };
 /* Finds the buckets of two runs that are compared. full: see gate_options.key_functions; a key may
- * have more functions, which rules do not count. False: out of memory; m must be released all the
- * same. */
+ * have more functions, which rules do not count. exposure: see gate. False: out of memory; m must
+ * be released all the same. */
 bool gate_match_buckets(struct gate_match *m, const struct triage *const run[RATES_RUNS],
-                        size_t full);
+                        size_t full, const double exposure[RATES_RUNS]);
 void gate_match_release(struct gate_match *m);
+
+/* gate_inlined.c. Matches level-2 buckets that have no match yet, one of one function of the app,
+ * one of this and one more; full and exposure: as of gate_match_buckets, but full is known. Both
+ * have the same framework and the same known cause, at least three dumps each, hardly any of
+ * versions that both have, and rates within a factor of three; the function that both have is in no
+ * other bucket of three dumps. False: out of memory. */
+bool gate_match_inlined(struct gate_match *m, const struct triage *const run[RATES_RUNS],
+                        size_t full, const double exposure[RATES_RUNS]);
 
 /* gate_same.c. Do two frames have the same image and function in keys? */
 bool gate_same_frame(const struct bucket_frame *a, const struct bucket_frame *b);

@@ -144,8 +144,8 @@ static void count_users(struct gate *g, size_t from) {
 
 bool gate_add_rows(struct gate *g) {
     struct gate_match match;
-    bool ok = gate_match_buckets(&match, g->run, g->options.key_functions) && add_all(g) &&
-              add_level(g, &match, 0) && add_level(g, &match, 1);
+    bool ok = gate_match_buckets(&match, g->run, g->options.key_functions, g->exposure) &&
+              add_all(g) && add_level(g, &match, 0) && add_level(g, &match, 1);
     gate_match_release(&match);
     count_users(g, 0);
     return ok;

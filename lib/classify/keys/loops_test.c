@@ -368,6 +368,8 @@ static void a_wait_of_the_apps_is_no_loop(void **state) {
         "libc.so!__select < Tcl_WaitForEvent < Tcl_DoOneEvent < Client::get < Game::frame < main",
         /* Go: the thread's own goroutine waits, or the stack tells which one does */
         GO_FUTEX "runtime.stoplockedm < runtime.schedule < runtime.park_m < runtime.mcall",
+        GO_FUTEX "runtime.mPark < runtime.stoplockedm < runtime.schedule < runtime.park_m < "
+                 "runtime.mcall < runtime.mstart.abi0",
         GO_FUTEX
         "runtime.mPark < runtime.stopm < runtime.findRunnable < runtime.schedule < "
         "runtime.park_m < runtime.mcall < runtime.gopark < runtime.chanrecv1 < main.load < "

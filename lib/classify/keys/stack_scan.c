@@ -119,10 +119,11 @@ static bool is_loop_work(const struct frame_info *info, size_t i) {
 }
 
 /* Does the function count as a loop only because of its caller, as pthread_cond_wait called by a
- * queue does? Then it is the wait itself. */
+ * queue does? Then it is the wait itself. A rule with callers that gives the place alone does not
+ * say so: the function, such as runtime.mcall, belongs to the loop whoever calls it. */
 static bool is_wait_of_caller(const struct frame_info *info) {
-    const struct rule *rule = info->by[RULE_PLACE];
-    return rule && rule->caller_count > 0;
+    const struct rule *place = info->by[RULE_PLACE], *cause = info->by[RULE_CAUSE];
+    return place && place->caller_count > 0 && cause && cause->caller_count > 0;
 }
 
 /* Is this one of the frames of runtime code inside of a wait that is the loop's by its caller, as
@@ -380,9 +381,11 @@ const struct frame_info *scan_cause(const struct keyer *k, const struct judged_s
         }
         waits = waits && !info->callout &&
                 (is_kernel_wait(info) || is_loop_wait(info) || is_no_evidence(info) ||
-                 helper_wait_name(info) != WAIT_NAME_NONE);
+                 is_inside_loop_wait(k, s, i) || helper_wait_name(info) != WAIT_NAME_NONE);
         bool claims = info->cause != CAUSE_NONE && info->cause != CAUSE_IDLE;
         claims = claims && !is_wait_of_stranger(k, s, i, &asker);
+        /* Who waits in a nested loop does not draw. */
+        claims = claims && !(*nested && info->cause == CAUSE_RENDER);
         if (claims && !is_refuted(k, s, info, told, called_out) &&
             (!told || info->confidence > told->confidence || tells_for_what(info, told))) {
             told = info;

@@ -14,7 +14,8 @@
  *     input       900  the thread reads from a terminal, or its standard input
  *     by a rule        what the rule says (stall-rules(5))
  *     of a worker      that of a thread that works for a wait for a signal, if that is less sure;
- *                      80 % of it if the thread is only known as the one of the app at work
+ *                      80 % of it if the thread is only known as the one of the app at work,
+ *                      whose frames then must say at what
  *     disk        800  the kernel lets the thread wait where it only touches memory
  *     disk        700  a read or write that the kernel does not let a signal interrupt
  *     compute     900  nothing waits, and the thread ran for most of the stall; 700: a thread

@@ -52,7 +52,7 @@ enum st cause_judge_other(const struct judge *j, const struct dump_thread *t,
                           struct judged_stack *s, struct err *e) BASE_MUST_USE;
 /* Does the stack wait for something that another thread holds, that is, a mutex or a serial queue?
  * A frame that waits for one does not count if it lies outside of a callout or of the app's
- * code. */
+ * code; a language's runtime that is linked into the app is not the app's code. */
 bool cause_waits_for_holder(const struct keyer *k, const struct judged_stack *s);
 /* Did the app's own code ask for the lock that the stack waits for? Then only a thread that has the
  * app on its stack can hold it. */
@@ -74,7 +74,8 @@ bool cause_is_in_closure_of(const struct keyer *k, const struct judged_stack *s,
 /* cause_worker.c. For a wait for a signal, as for a semaphore or a future, that the app's own code
  * asked for: sets the cause to what the thread is at that works for it, and appends that thread to
  * the reason. It is the thread in a closure of the function that waits, or in a method of the same
- * type, if all such threads are at the same; else the only thread of the app that is at work.
+ * type, if all such threads are at the same; else the only thread of the app that is at work, if
+ * its frames tell at what: that a thread runs does not show that it runs for the judged one.
  * ST_NONE: there is no such thread, or the judged one waits for what a thread holds, or does not
  * wait. ST_ERR: out of memory. */
 enum st cause_follow_wait(const struct judge *j, struct stall_key *out,

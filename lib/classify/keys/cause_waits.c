@@ -121,14 +121,14 @@ enum st cause_judge_other(const struct judge *j, const struct dump_thread *t,
 
 /* Does the stack wait for something that another thread holds, that is, a mutex or a serial queue?
  * A frame that waits for one does not count if it lies outside of a callout or of the app's
- * code. */
+ * code; a language's runtime that is linked into the app is not the app's code. */
 bool cause_waits_for_holder(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
         if (info->exclusive) {
             return true;
         }
-        if (info->callout || info->in_app) {
+        if (info->callout || (info->in_app && info->place != PLACE_SKIP)) {
             return false;
         }
     }

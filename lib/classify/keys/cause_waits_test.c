@@ -405,11 +405,26 @@ static void who_waits_for_a_signal_waits_for_what_its_worker_does(void **state) 
     expect("\"kind\":\"hang\"},\"threads_left_out\":3,\"x\":{", threads, 2, CAUSE_LOCK,
            "waits for a semaphore (_dispatch_semaphore_wait_slow); 5 worker waits for a socket in "
            "-[Feed load]");
+    /* that the only one runs does not show for whom */
+    threads[1].frames[0] = "Shop -[Feed parse]";
+    threads[1].frames[1] = "Shop -[Feed merge]";
+    threads[1].state = "running";
+    expect("\"kind\":\"hang\"", threads, 2, CAUSE_LOCK,
+           "waits for a semaphore (_dispatch_semaphore_wait_slow); 5 worker is in -[Feed parse]");
+    threads[1].frames[0] = "libsystem_kernel.dylib __recvfrom";
+    threads[1].frames[1] = "CFNetwork TCPIO_Read";
+    threads[1].state = "waiting";
     /* what a thread holds is a lock, whatever that thread is at */
     threads[0].frames[0] = "libsystem_kernel.dylib __psynch_mutexwait";
     threads[0].frames[1] = "libsystem_pthread.dylib _pthread_mutex_lock_slow";
     expect("\"kind\":\"hang\"", threads, 2, CAUSE_LOCK,
            "waits for a mutex (__psynch_mutexwait); 5 worker waits for a socket in -[Feed load]");
+    /* … of a language, too, whose runtime is linked into the app */
+    threads[0].frames[0] = "Shop parking_lot_core::thread_parker::imp::ThreadParker::park";
+    threads[0].frames[1] = "Shop parking_lot::raw_mutex::RawMutex::lock_slow";
+    expect("\"kind\":\"hang\"", threads, 2, CAUSE_LOCK,
+           "waits for a lock (parking_lot_core::thread_parker::imp::ThreadParker::park); 5 worker "
+           "waits for a socket in -[Feed load]");
     /* a framework that waits has threads of its own */
     threads[0].frames[0] = "libsystem_kernel.dylib semaphore_wait_trap";
     threads[0].frames[1] = "Acme -[ACMClient wait]";

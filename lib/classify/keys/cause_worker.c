@@ -87,7 +87,9 @@ enum st cause_follow_wait(const struct judge *j, struct stall_key *out, struct e
         return ST_ERR;
     }
     bool alone = w.count == 1 && j->d->threads_left_out <= 0;
-    if (w.bond == BOND_NONE || w.disagree || (w.bond == BOND_ONLY && !alone)) {
+    /* That the only such thread runs does not show for whom. */
+    bool told = w.bond == BOND_NAMES || (alone && w.stack.told);
+    if (w.bond == BOND_NONE || w.disagree || !told) {
         return ST_NONE;
     }
     out->cause = w.cause;

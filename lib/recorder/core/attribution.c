@@ -97,6 +97,8 @@ void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from
     if (past != REC_PAST_ANEW && !core->launch) {
         begin_ns = forget_doubt(core, from_ns);
     }
+    /* The loop was certain, or not, as it was before doubt began. */
+    uint64_t judged_ns = core->doubt ? core->doubt_ns : at_ns;
     core->attributing = true;
     core->doubt = false;
     core->past = true;
@@ -114,7 +116,7 @@ void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from
     if (core->launch || (past != REC_PAST_ANEW && loop->running && loop->since_ns == from_ns)) {
         return; /* the first past wait ends the current stretch */
     }
-    rec_stall_forget(core, past == REC_PAST_ANEW ? core->program_ns : begin_ns);
+    rec_stall_forget(core, past == REC_PAST_ANEW ? core->program_ns : begin_ns, judged_ns);
     loop->running = false;
     rec_sampler_stop(core);
     if (past != REC_PAST_ANEW) {
@@ -201,6 +203,7 @@ void rec_core_attributed(struct rec_core *core, uint64_t hold_until_ns, uint64_t
     }
     core->past = false;
     core->hold_ns = hold_until_ns;
+    rec_released_hold(core, hold_until_ns);
     core->asked_ns = REC_NEVER;
 }
 

@@ -53,6 +53,8 @@ struct rec_released {
     uint64_t since_ns, at_ms, duration_ms; /* as in struct rec_stall */
     uint32_t seq;
     uint8_t id[REC_UUID_SIZE]; /* the dump's id */
+    uint64_t until_ns; /* time until which the dump was to wait; REC_NEVER: until doubt ends, which
+                          sets the time */
 };
 
 /* The stall of a track. It begins with the first detection and ends when the track ends. */
@@ -345,10 +347,11 @@ void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, b
  * rec_stall_end. */
 void rec_stall_shorten(struct rec_core *core, struct rec_track *track, uint64_t t);
 /* Takes back the loop's open stall, unless it is a launch, if it began at from_ns or later, and
- * drops the closed dumps of hangs, of pings too, that began then and are not written yet; those
- * that were written are withdrawn. A hang whose first dump is dropped or withdrawn is taken
+ * drops the closed dumps of hangs, of pings too, that began then and are not written yet. Those
+ * that were written are withdrawn, but for those that would have been written by judged_ns even if
+ * the memory for dumps had sufficed. A hang whose first dump is dropped or withdrawn is taken
  * back. */
-void rec_stall_forget(struct rec_core *core, uint64_t from_ns);
+void rec_stall_forget(struct rec_core *core, uint64_t from_ns, uint64_t judged_ns);
 
 /* ---- record.c ---- */
 
@@ -425,6 +428,8 @@ void rec_queue_close(struct rec_core *core, struct rec_record *record, uint64_t 
 void rec_released_keep(struct rec_core *core, const struct rec_dump *dump);
 /* Notes the duration of a stall that has ended. */
 void rec_released_end(struct rec_core *core, uint64_t number, uint64_t duration_ms);
+/* Sets until_ns of the dumps that were written while the loop was in doubt. */
+void rec_released_hold(struct rec_core *core, uint64_t until_ns);
 /* Withdraws a written dump, whose entry becomes free; or, of the stall `number`, the dumps, except
  * the first, that were captured after the age age_ms. */
 void rec_released_withdraw(struct rec_core *core, struct rec_released *one);

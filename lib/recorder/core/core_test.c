@@ -392,6 +392,31 @@ static void stall_whose_dump_was_written_is_taken_back(void **state) {
     assert_int_equal(totals.dumps, 0);
 }
 
+/* A dump that waited until the loop was certain is true, whichever loop is found later. */
+static void stall_whose_dump_waited_long_enough_stays(void **state) {
+    struct fixture *f = *state;
+    unsigned withdrawn = 0;
+    rec_core_keep(f->core, &(struct rec_keeper){.ctx = &withdrawn, .withdraw = count_withdrawn});
+    rec_core_doubt(f->core, 0, 0);
+    rec_core_attribute(f->core, REC_PAST_ANEW, 0, 100 * MS);
+    rec_core_past_idle(f->core, 10 * MS, 20 * MS);
+    rec_core_attributed(f->core, 1500 * MS, 100 * MS);
+    for (uint64_t t = 1000; t <= 2000; t += 1000) {
+        rec_core_loop_event(f->core, REC_LOOP_SLEEP, t * MS);
+        rec_core_loop_event(f->core, REC_LOOP_WAKE, (t + 100) * MS);
+        run_until(f, (t + 100) * MS, (t + 900) * MS);
+    }
+    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 3000 * MS);
+    assert_int_equal(rec_core_totals(f->core).stalls, 2);
+    rec_core_release(f->core, rec_core_closed(f->core));
+    rec_core_doubt(f->core, 0, 3500 * MS);
+    rec_core_release(f->core, rec_core_closed(f->core)); /* before the doubt is over */
+    rec_core_attribute(f->core, REC_PAST_ANEW, 0, 4500 * MS);
+    assert_int_equal(withdrawn, 1);
+    assert_int_equal(rec_core_totals(f->core).stalls, 1);
+    assert_int_equal(rec_core_totals(f->core).dumps, 1);
+}
+
 static void time_before_an_exec_stays_watched(void **state) {
     struct fixture *f = *state;
     rec_core_doubt(f->core, 0, 0);
@@ -550,6 +575,7 @@ int main(void) {
         T(doubt_that_nothing_tells_of_is_not_watched),
         T(unknown_past_is_unwatched_and_holds_no_stall),
         T(stall_whose_dump_was_written_is_taken_back),
+        T(stall_whose_dump_waited_long_enough_stays),
         T(time_before_an_exec_stays_watched),
         T(a_loop_that_is_known_at_the_end_has_its_last_stall),
         T(rests_are_no_stalls),

@@ -14,7 +14,8 @@ void rec_released_keep(struct rec_core *core, const struct rec_dump *dump) {
                                  .since_ns = stall->since_ns,
                                  .at_ms = stall->at_ms,
                                  .duration_ms = stall->duration_ms,
-                                 .seq = stall->seq};
+                                 .seq = stall->seq,
+                                 .until_ns = core->doubt || core->past ? REC_NEVER : core->hold_ns};
     memcpy(one->id, dump->id, sizeof one->id);
     core->released_next = (core->released_next + 1) % REC_RELEASED;
 }
@@ -23,6 +24,14 @@ void rec_released_end(struct rec_core *core, uint64_t number, uint64_t duration_
     for (uint32_t i = 0; i < REC_RELEASED; i++) {
         if (core->released[i].number == number) {
             core->released[i].duration_ms = duration_ms;
+        }
+    }
+}
+
+void rec_released_hold(struct rec_core *core, uint64_t until_ns) {
+    for (uint32_t i = 0; i < REC_RELEASED; i++) {
+        if (core->released[i].until_ns == REC_NEVER) {
+            core->released[i].until_ns = until_ns;
         }
     }
 }

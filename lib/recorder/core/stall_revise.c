@@ -83,7 +83,7 @@ void rec_stall_shorten(struct rec_core *core, struct rec_track *track, uint64_t 
     }
 }
 
-void rec_stall_forget(struct rec_core *core, uint64_t from_ns) {
+void rec_stall_forget(struct rec_core *core, uint64_t from_ns, uint64_t judged_ns) {
     struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
     if (loop->stall.active && loop->since_ns >= from_ns && !core->launch) {
         take_back_open(core, loop);
@@ -101,7 +101,7 @@ void rec_stall_forget(struct rec_core *core, uint64_t from_ns) {
     }
     for (uint32_t i = 0; i < REC_RELEASED; i++) {
         struct rec_released *one = &core->released[i];
-        if (one->number != 0 && one->since_ns >= from_ns) {
+        if (one->number != 0 && one->since_ns >= from_ns && one->until_ns > judged_ns) {
             if (one->seq == 1) {
                 take_back(core, true, one->duration_ms);
             }

@@ -8,6 +8,8 @@
  *     bursts       idles in sigtimedwait(2), and gets its signals five at a time; its handlers need
  *                  no more stack than its loop
  *     even         the same as sleeps, but its handlers wait for as long as it idles
+ *     items        takes items of another thread by sem_wait(3), one at a time; some come many at
+ *                  once, so that the semaphore is free between them
  *     paced        the other way round: a loop on descriptors whose handlers sleep */
 #include <poll.h>
 #include <pthread.h>
@@ -124,6 +126,46 @@ OWN_FRAME static void loop_in_bursts(void) {
     KEEP_FRAME();
 }
 
+enum { ITEMS_APART = 14, QUEUES = 3, ITEMS_QUEUED = 14, ITEM_MS = 30 };
+
+static void *post_items(void *arg) {
+    for (int i = 0; i < ITEMS_APART; i++) {
+        sleep_ms(100);
+        sem_post(&sem);
+    }
+    for (int i = 0; i < QUEUES; i++) {
+        sleep_ms(ITEMS_QUEUED * ITEM_MS * 2);
+        for (int k = 0; k < ITEMS_QUEUED; k++) {
+            sem_post(&sem);
+        }
+    }
+    return arg;
+}
+
+OWN_FRAME static void work_and_reply(int ms) {
+    const int64_t end_ms = now_ms() + ms;
+    while (now_ms() < end_ms) {
+    }
+    wait_for_reply(3);
+    KEEP_FRAME();
+}
+
+/* Its handlers are short, but for one in the midst of a full queue. */
+OWN_FRAME static void loop_on_items(void) {
+    enum { ITEMS = ITEMS_APART + QUEUES * ITEMS_QUEUED, STALLS_AT = ITEMS - ITEMS_QUEUED / 2 };
+    pthread_t poster;
+    if (pthread_create(&poster, NULL, post_items, NULL) != 0) {
+        die("pthread_create");
+    }
+    for (int i = 0; i < ITEMS; i++) {
+        while (sem_wait(&sem) != 0) {
+        }
+        handle(work_and_reply, i == STALLS_AT ? STALL_MS : ITEM_MS);
+    }
+    pthread_join(poster, NULL);
+    KEEP_FRAME();
+}
+
 static const struct around_case {
     const char *name;
     void (*idle)(void);
@@ -150,15 +192,18 @@ int main(int argc, char **argv) {
     sigaddset(&set, SIGUSR1);
     sigprocmask(SIG_BLOCK, &set, NULL);
     bool bursts = argc > 1 && strcmp(argv[1], "bursts") == 0;
-    if ((!chosen && !bursts) || pipe(replies) != 0 || pipe(events) != 0 ||
+    bool items = argc > 1 && strcmp(argv[1], "items") == 0;
+    if ((!chosen && !bursts && !items) || pipe(replies) != 0 || pipe(events) != 0 ||
         sem_init(&sem, 0, 0) != 0) {
         fputs("usage: around CASE\n", stderr);
         return 2;
     }
     if (bursts) {
         loop_in_bursts();
-        return 0;
+    } else if (items) {
+        loop_on_items();
+    } else {
+        loop(chosen->idle, chosen->wait, chosen->reply_ms);
     }
-    loop(chosen->idle, chosen->wait, chosen->reply_ms);
     return 0;
 }

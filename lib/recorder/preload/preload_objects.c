@@ -127,6 +127,12 @@ bool preload_begin_lock(const struct preload_caller *caller) {
     return begin_aside(caller, FINDER_LOCK);
 }
 
+bool preload_loops_on_lock(void) {
+    struct thread_watch *w = preload_own_watch(false);
+    const struct finder_candidate *loop = w ? finder_loop(&w->finder) : NULL;
+    return loop && loop->object.kind == FINDER_LOCK;
+}
+
 bool preload_begin_sleep(const struct preload_caller *caller) {
     return begin_aside(caller, FINDER_SLEEP);
 }

@@ -241,6 +241,9 @@ bool preload_begin_signals(const struct preload_caller *caller);
  * preload_end_wait the thread is not signalled. False: preload_end_wait must not be called. errno
  * is kept. */
 bool preload_begin_lock(const struct preload_caller *caller);
+/* Is the loop of the calling thread one on a lock? Each wait for a lock then counts, also one for
+ * a semaphore that is free, as it is where the next item of a queue is there already. */
+bool preload_loops_on_lock(void);
 bool preload_begin_sleep(const struct preload_caller *caller);
 /* Reports that the wait or sleep of the calling thread has ended. errno is kept. */
 void preload_end_wait(void);

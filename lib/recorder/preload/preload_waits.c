@@ -287,7 +287,7 @@ static bool take_free(sem_t *sem) {
 
 INTERPOSED int sem_wait(sem_t *sem) {
     const uint64_t frame_pointer = waits_begin();
-    if (take_free(sem)) {
+    if (!preload_loops_on_lock() && take_free(sem)) {
         return 0;
     }
     if (!preload_begin_lock(CALLER(true))) {

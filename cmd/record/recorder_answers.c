@@ -481,9 +481,9 @@ static void say_clones(uint32_t cloned) {
 }
 
 /* Prints the numbers of processes that the counts leave out: those that still run, those beyond the
- * limit, and those that were not recorded. */
+ * limit, and those that were not recorded. of_threads: --thread chose the threads to watch. */
 static void say_rest(const struct preload_report *report, const struct recorder_ending *end,
-                     const struct recover_counts *got) {
+                     const struct recover_counts *got, bool of_threads) {
     if (got->running > 0) {
         cli_say(TOOL,
                 "%" PRIu32 " process%s still run%s: what %s record%s from now on is not told here",
@@ -491,8 +491,11 @@ static void say_rest(const struct preload_report *report, const struct recorder_
                 got->running == 1 ? "it" : "they", got->running == 1 ? "s" : "");
     }
     if (end->left > 0) {
-        cli_say(TOOL, "%" PRIu32 " process%s still run%s and never waited so far: not recorded",
-                end->left, end->left == 1 ? "" : "es", end->left == 1 ? "s" : "");
+        cli_say(TOOL,
+                "%" PRIu32 " process%s still run%s, and %sno wait was seen that starts a recorder: "
+                "not recorded",
+                end->left, end->left == 1 ? "" : "es", end->left == 1 ? "s" : "",
+                of_threads ? "on the threads that were asked for " : "");
     }
     if (report->recorded > PRELOAD_PROCESSES) {
         cli_say(TOOL, "%" PRIu32 " more processes were recorded, which are not counted here",
@@ -587,7 +590,7 @@ void recorder_say_summary(const struct preload_report *report, const struct reco
     }
     if (!set->quiet) {
         say_cut(report, &sums);
-        say_rest(report, end, got);
+        say_rest(report, end, got, set->threads != NULL);
         unwatched_say(others, TOOL);
     }
     if (report->trace_failed != 0) {

@@ -15,10 +15,15 @@
 #include "cli.h"
 #include "recorder/attach/remote_process.h"
 #include "recorder/preload/preload.h"
+#include "recorder/stallrec.h"
 
 /* Ns between two looks, at least; factor by which the pause between looks is longer than a look. */
 #define LOOK_NS UINT64_C(100000000)
-enum { PAUSE_FACTOR = 100, NAMED = 4 /* number of processes that are named */ };
+enum {
+    PAUSE_FACTOR = 100,
+    NAMED = 4, /* number of processes that are named */
+    STATUS_SIZE = 4096
+};
 /* Ns in which a program that starts loads its libraries. */
 #define LOADING_NS UINT64_C(1000000000)
 
@@ -86,19 +91,26 @@ static bool has_other_proc(const struct remote_process *process) {
            own.st_dev != other.st_dev;
 }
 
-/* Looks whether the library watches in the process, which reports it by the id that the process's
- * own /proc has. False: the process has ended, or its status cannot be read. */
-static bool look_at_process(struct unwatched_process *p, const struct remote_process *process,
-                            const struct preload_report *report, uint64_t now_ns) {
-    char status[4096];
-    uint64_t own_id;
+/* Reads the process's status, and the id that its own /proc has. False: the process has ended, or
+ * its status cannot be read. */
+static bool read_status(const struct remote_process *process, char status[STATUS_SIZE],
+                        uint64_t *own_id) {
     int fd = remote_process_file(process, "status");
-    size_t size = remote_text(fd, status, sizeof status);
+    size_t size = remote_text(fd, status, STATUS_SIZE);
     if (fd >= 0) {
         close(fd);
     }
-    if (size == 0 || strstr(status, "\nState:\tZ") || strstr(status, "\nState:\tX") ||
-        !remote_status_number(status, "NSpid:", has_other_proc(process), &own_id)) {
+    return size > 0 && !strstr(status, "\nState:\tZ") && !strstr(status, "\nState:\tX") &&
+           remote_status_number(status, "NSpid:", has_other_proc(process), own_id);
+}
+
+/* Looks whether the library watches in the process, which reports it by the id that the process's
+ * own /proc has. False as of read_status. */
+static bool look_at_process(struct unwatched_process *p, const struct remote_process *process,
+                            const struct preload_report *report, uint64_t now_ns) {
+    char status[STATUS_SIZE];
+    uint64_t own_id;
+    if (!read_status(process, status, &own_id)) {
         return false;
     }
     if (preload_is_watched(report, (uint32_t)own_id)) {
@@ -173,24 +185,47 @@ static bool has_environment(const char *folder, const char *mark) {
     return has;
 }
 
-static bool has_recorder(const struct preload_report *report, uint32_t pid) {
+/* Has a process with this id, that which it has itself, a recorder, or one that failed to start? */
+static bool is_accounted_for(const struct preload_report *report, uint32_t pid) {
     for (uint32_t i = 0; i < PRELOAD_PROCESSES; i++) {
         if (__atomic_load_n(&report->process[i].pid, __ATOMIC_RELAXED) == pid) {
+            return true;
+        }
+    }
+    for (uint32_t i = 0; i < PRELOAD_FAILURES; i++) {
+        const struct preload_failure *f = &report->failure[i];
+        if (__atomic_load_n(&f->error, __ATOMIC_ACQUIRE) != STALLREC_OK && f->pid == pid) {
             return true;
         }
     }
     return false;
 }
 
+/* Does the library watch in the process, but without a recorder? */
+static bool is_left(const struct preload_report *report, pid_t pid) {
+    struct remote_process process;
+    char status[STATUS_SIZE];
+    uint64_t listed_id, inner_id;
+    if (!remote_process_open(&process, pid)) {
+        return false;
+    }
+    bool left = read_status(&process, status, &listed_id) &&
+                remote_status_number(status, "NSpid:", true, &inner_id) &&
+                preload_is_watched(report, (uint32_t)listed_id) &&
+                !is_accounted_for(report, (uint32_t)inner_id);
+    remote_process_close(&process);
+    return left;
+}
+
 uint32_t unwatched_left(const struct preload_report *report, const char *mark) {
+    bool known = report->recorded <= PRELOAD_PROCESSES && report->failed <= PRELOAD_FAILURES;
     uint32_t count = 0;
-    DIR *folder = opendir("/proc");
+    DIR *folder = known ? opendir("/proc") : NULL;
     const struct dirent *one;
     while (folder && (one = readdir(folder)) != NULL) {
         uint64_t pid;
         count += parse_u64(one->d_name, strlen(one->d_name), INT32_MAX, &pid) &&
-                 preload_is_watched(report, (uint32_t)pid) &&
-                 !has_recorder(report, (uint32_t)pid) && has_environment(one->d_name, mark);
+                 has_environment(one->d_name, mark) && is_left(report, (pid_t)pid);
     }
     if (folder) {
         closedir(folder);

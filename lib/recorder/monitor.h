@@ -42,8 +42,8 @@ struct monitor_finding {
      * NULL: not called. */
     void (*publish)(void *ctx, const struct monitor_totals *totals);
     /* Called when a reported stall turns out to be no stall, because another function is the loop.
-     * was_ms: its duration, or, if its end was not reported, the age up to which closed dumps cover
-     * it (rec_keeper.take_back). NULL: not called. */
+     * was_ms: its duration, or, if its end was not reported, the age that it was known to have
+     * (rec_keeper.take_back). NULL: not called. */
     void (*taken_back)(void *ctx, uint64_t was_ms);
     /* Called at least once a second after all watched threads have ended: may more threads be
      * added? NULL = no. */

@@ -325,7 +325,7 @@ static void rest_for_input(struct rec_core *core, uint64_t now) {
     }
     uint64_t begin = rests ? loop->since_ns : now - rec_min(apart, half);
     if (loop->stall.active) { /* the stall lasted at least until its last dump */
-        uint64_t known_ns = rec_stall_known_ms(loop) * REC_NS_PER_MS;
+        uint64_t known_ns = rec_track_known_ms(loop) * REC_NS_PER_MS;
         begin = rec_min(now, rec_max(begin, loop->since_ns + loop->gap_ns + known_ns));
     }
     rec_core_count_rest(core, stack, begin, now);

@@ -231,8 +231,8 @@ struct rec_keeper {
     void (*grow)(void *ctx, uint32_t slot, const struct rec_dump *dump, bool closed);
     void (*drop)(void *ctx, uint32_t slot); /* the dump was released, or was taken back */
     /* Called when a stall that was reported to the app turns out to be no stall. ended: its end was
-     * reported, too, and was_ms is the stall's length; else was_ms is the age up to which closed
-     * dumps cover the stall, 0 = none is closed. */
+     * reported, too, and was_ms is the stall's length; else was_ms is the age up to which its dumps
+     * showed it to last, at least that of its detection. */
     void (*take_back)(void *ctx, bool ended, uint64_t was_ms);
     /* Called when the dump `id`, which was written because the memory for dumps was used up, turns
      * out to be of no stall, or of a time after its stall's end. */

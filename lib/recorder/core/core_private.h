@@ -333,8 +333,6 @@ void rec_stall_threads(struct rec_core *core, uint64_t now);
  * unless they were updated less than half of sample_ms ago, or the dump is of the loop's stall and
  * the loop is not known. */
 void rec_stall_grow(struct rec_core *core, uint64_t now);
-/* Returns the age in ms up to which the track's open stall is known to last, by its dumps. */
-uint64_t rec_stall_known_ms(const struct rec_track *track);
 /* Ends the track's stall at t, or, if ended is false, abandons it: closes its open dump and calls
  * stall_end. Without a stall it only counts a stretch that reached the threshold by a gap. */
 void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended);
@@ -406,6 +404,8 @@ void rec_sampler_recall(struct rec_core *core, uint64_t from_ns, uint64_t to_ns)
 
 /* Returns the age of the track at t in ns, gaps not counted. */
 uint64_t rec_track_age(const struct rec_track *track, uint64_t t);
+/* Returns the age in ms up to which the track's open stall is known to last, by its dumps. */
+uint64_t rec_track_known_ms(const struct rec_track *track);
 /* Starts the track at t; the caller schedules its first check. */
 void rec_track_begin(struct rec_track *track, uint64_t t);
 /* Reads the CPU times from which the track's CPU use is measured, unless they are known. */

@@ -361,16 +361,26 @@ static void unknown_past_is_unwatched_and_holds_no_stall(void **state) {
     assert_int_equal(w.unwatched_ms[REC_UNWATCHED_NO_LOOP], 6000);
 }
 
+struct taken {
+    unsigned withdrawn;
+    uint64_t open_ms; /* was_ms of the stalls whose end had not been reported */
+};
+
 static void count_withdrawn(void *ctx, const uint8_t id[REC_UUID_SIZE]) {
     (void)id;
-    ++*(unsigned *)ctx;
+    ((struct taken *)ctx)->withdrawn++;
+}
+
+static void note_taken_back(void *ctx, bool ended, uint64_t was_ms) {
+    ((struct taken *)ctx)->open_ms += ended ? 0 : was_ms;
 }
 
 /* A dump may be written before the loop is certain, as the memory for dumps is small. */
 static void stall_whose_dump_was_written_is_taken_back(void **state) {
     struct fixture *f = *state;
-    unsigned withdrawn = 0;
-    rec_core_keep(f->core, &(struct rec_keeper){.ctx = &withdrawn, .withdraw = count_withdrawn});
+    struct taken taken = {0};
+    rec_core_keep(f->core, &(struct rec_keeper){&taken, .withdraw = count_withdrawn,
+                                                .take_back = note_taken_back});
     rec_core_doubt(f->core, 0, 0);
     rec_core_attribute(f->core, REC_PAST_ANEW, 0, 100 * MS);
     rec_core_past_idle(f->core, 10 * MS, 20 * MS);
@@ -384,9 +394,10 @@ static void stall_whose_dump_was_written_is_taken_back(void **state) {
     uint64_t stalls = rec_core_totals(f->core).stalls;
     assert_true(stalls >= 3);
     rec_core_attribute(f->core, REC_PAST_CONTINUES, 4000 * MS, 4000 * MS);
-    assert_int_equal(withdrawn, 0);
+    assert_int_equal(taken.withdrawn, 0);
     rec_core_attribute(f->core, REC_PAST_ANEW, 0, 4500 * MS);
-    assert_int_equal(withdrawn, 1);
+    assert_int_equal(taken.withdrawn, 1);
+    assert_int_equal(taken.open_ms, 250);
     struct rec_totals totals = rec_core_totals(f->core);
     assert_int_equal(totals.stalls, 0);
     assert_int_equal(totals.dumps, 0);
@@ -395,8 +406,9 @@ static void stall_whose_dump_was_written_is_taken_back(void **state) {
 /* A dump that waited until the loop was certain is true, whichever loop is found later. */
 static void stall_whose_dump_waited_long_enough_stays(void **state) {
     struct fixture *f = *state;
-    unsigned withdrawn = 0;
-    rec_core_keep(f->core, &(struct rec_keeper){.ctx = &withdrawn, .withdraw = count_withdrawn});
+    struct taken taken = {0};
+    rec_core_keep(f->core, &(struct rec_keeper){&taken, .withdraw = count_withdrawn,
+                                                .take_back = note_taken_back});
     rec_core_doubt(f->core, 0, 0);
     rec_core_attribute(f->core, REC_PAST_ANEW, 0, 100 * MS);
     rec_core_past_idle(f->core, 10 * MS, 20 * MS);
@@ -412,7 +424,7 @@ static void stall_whose_dump_waited_long_enough_stays(void **state) {
     rec_core_doubt(f->core, 0, 3500 * MS);
     rec_core_release(f->core, rec_core_closed(f->core)); /* before the doubt is over */
     rec_core_attribute(f->core, REC_PAST_ANEW, 0, 4500 * MS);
-    assert_int_equal(withdrawn, 1);
+    assert_int_equal(taken.withdrawn, 1);
     assert_int_equal(rec_core_totals(f->core).stalls, 1);
     assert_int_equal(rec_core_totals(f->core).dumps, 1);
 }

@@ -369,11 +369,6 @@ static void stall_count_gap(struct rec_core *core, const struct rec_track *track
     }
 }
 
-uint64_t rec_stall_known_ms(const struct rec_track *track) {
-    const struct rec_record *record = track->stall.record;
-    return rec_max(track->stall.told_ms, record != NULL ? record->dump.stall.at_ms : 0);
-}
-
 void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended) {
     uint64_t age = rec_track_age(track, t);
     if (!track->stall.active) {
@@ -382,7 +377,7 @@ void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, b
     }
     /* The stretch may have ended just before the detection of the last dump; the stall's length is
      * then the age of that dump. */
-    uint64_t age_ms = rec_max(age / REC_NS_PER_MS, rec_stall_known_ms(track));
+    uint64_t age_ms = rec_max(age / REC_NS_PER_MS, rec_track_known_ms(track));
     stall_close_dump(core, track, t, age_ms, ended);
     stall_tell_waiting_dumps(core, track, age_ms, ended);
     rec_released_end(core, track->stall.number, age_ms);

@@ -9,7 +9,8 @@ static bool is_dump_of(const struct rec_record *record, uint64_t number) {
 }
 
 /* Subtracts a stall that is taken back from the totals, and calls the observers. ended: the stall's
- * end was reported, too, with the length was_ms. */
+ * end was reported, too, with the length was_ms; else was_ms is the age that it was known to have.
+ */
 static void take_back(struct rec_core *core, bool ended, uint64_t was_ms) {
     core->totals.stalls--;
     if (ended) {
@@ -22,6 +23,7 @@ static void take_back(struct rec_core *core, bool ended, uint64_t was_ms) {
 /* Takes back the track's open stall, which turned out to be no stall, and drops or withdraws its
  * dumps. */
 static void take_back_open(struct rec_core *core, struct rec_track *track) {
+    const uint64_t known_ms = rec_max(rec_track_known_ms(track), track->stall.threshold_ms);
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
         if (is_dump_of(&core->records[i], track->stall.number)) {
             rec_queue_drop(core, &core->records[i]);
@@ -32,10 +34,9 @@ static void take_back_open(struct rec_core *core, struct rec_track *track) {
             rec_released_withdraw(core, &core->released[i]);
         }
     }
-    uint64_t told_ms = track->stall.told_ms;
     track->stall = (struct rec_open_stall){0};
     rec_anneal_reset(&track->anneal);
-    take_back(core, false, told_ms);
+    take_back(core, false, known_ms);
 }
 
 /* Drops the stall's dumps that were captured after the age age_ms, except the first dump. Returns

@@ -7,6 +7,11 @@ uint64_t rec_track_age(const struct rec_track *track, uint64_t t) {
     return t > away ? t - away : 0;
 }
 
+uint64_t rec_track_known_ms(const struct rec_track *track) {
+    const struct rec_record *record = track->stall.record;
+    return rec_max(track->stall.told_ms, record != NULL ? record->dump.stall.at_ms : 0);
+}
+
 void rec_track_begin(struct rec_track *track, uint64_t t) {
     track->running = true;
     track->since_ns = t;

@@ -267,12 +267,17 @@ static void switch_events(struct attach_watch *w) {
 /* Turns reading of waits on or off, as the budget decides. While reading pauses, the thread counts
  * as idle (wait_edges_miss). */
 static void follow_budget(struct attach_watch *w, bool busy_long, uint64_t now_ns) {
-    w->unwatched_ns += w->budget.lost && now_ns > w->last_ns ? now_ns - w->last_ns : 0;
+    /* Records that were lost before reading pauses; what is lost in a pause is a part of that. */
+    bool lost = w->budget.lost && !w->budget.paused;
+    w->unwatched_ns += lost && now_ns > w->last_ns ? now_ns - w->last_ns : 0;
     unsigned changes = edge_budget_look(&w->budget, busy_long, waits_on_conditions(w), now_ns);
     switch_events(w);
     if (changes & EDGE_BUDGET_PAUSED) {
         take_edges(w);
         wait_edges_miss(&w->edges, w->last_ns);
+        if (lost) {
+            wait_edges_lose(&w->edges, now_ns);
+        }
     }
     if (changes & EDGE_BUDGET_CONDITIONS) {
         finder_forget_conditions(&w->edges.finder);

@@ -283,6 +283,10 @@ void wait_edges_miss(struct wait_edges *e, uint64_t at_ns) {
     e->missed_ns = e->sampled ? 0 : at_ns;
 }
 
+void wait_edges_lose(struct wait_edges *e, uint64_t at_ns) {
+    e->missed_ns = e->missed_ns != 0 && at_ns > e->missed_ns ? at_ns : e->missed_ns;
+}
+
 void wait_edges_read(struct wait_edges *e, uint64_t at_ns) {
     e->pause_ns = e->missed_ns != 0 && at_ns > e->missed_ns ? at_ns - e->missed_ns : 0;
     e->longest_ns = e->pause_ns > e->longest_ns ? e->pause_ns : e->longest_ns;

@@ -75,6 +75,9 @@ void wait_edges_exit(struct wait_edges *e, uint64_t at_ns);
  * known, the waits before at_ns are forgotten (finder_miss), so that the time before at_ns is never
  * attributed. */
 void wait_edges_miss(struct wait_edges *e, uint64_t at_ns);
+/* Reports after wait_edges_miss that the time up to at_ns is counted as unwatched by the caller, so
+ * that the pause in reading counts from at_ns on. */
+void wait_edges_lose(struct wait_edges *e, uint64_t at_ns);
 /* Reports that waits are read again from at_ns on, after wait_edges_miss; wait_edges_resume may
  * follow. */
 void wait_edges_read(struct wait_edges *e, uint64_t at_ns);

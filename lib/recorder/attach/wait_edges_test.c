@@ -167,6 +167,21 @@ static void pause_in_reading_that_may_hide_a_stall_is_not_watched(void **state) 
     }
 }
 
+static void lost_time_is_no_part_of_the_pause_after_it(void **state) {
+    (void)state;
+    begin_edges_at(false);
+    learn_loop();
+    enter(LOOP, SHALLOW, true, 8900 * MS);
+    wait_edges_exit(&e, 9000 * MS);
+    wait_edges_miss(&e, 9000 * MS);
+    wait_edges_lose(&e, 9200 * MS);
+    wait_edges_read(&e, 9250 * MS);
+    wait_edges_resume(&e, 9250 * MS);
+    enter(LOOP, SHALLOW, true, 9460 * MS);
+    assert_int_equal(e.unwatched_ns, 260 * MS);
+    assert_int_equal(e.longest_ns, 50 * MS);
+}
+
 /* What is older than the times that are kept is not judged. */
 static void only_the_latest_missed_waits_are_kept(void **state) {
     (void)state;
@@ -457,6 +472,7 @@ int main(void) {
         T(what_was_before_the_loop_was_known_is_told),
         T(no_stretch_lasts_over_a_missed_wait),
         T(pause_in_reading_that_may_hide_a_stall_is_not_watched),
+        T(lost_time_is_no_part_of_the_pause_after_it),
         T(only_the_latest_missed_waits_are_kept),
         T(long_reply_does_not_replace_a_loop),
         T(broken_time_as_long_as_a_stall_is_not_watched),

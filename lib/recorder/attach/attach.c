@@ -164,10 +164,11 @@ static void add_to_sums(struct attach_sums *s, const struct attach_loop *l, uint
     if (totals.threads_left_out > s->threads_left_out) {
         s->threads_left_out = totals.threads_left_out;
     }
-    s->limited += l->watch.budget.limits;
-    s->hidden += l->watch.edges.hidden;
-    if (l->watch.edges.longest_ns / MS > s->pause_ms) {
-        s->pause_ms = l->watch.edges.longest_ns / MS;
+    struct attach_pauses pauses = attach_loop_pauses(l);
+    s->limited += pauses.limited;
+    s->hidden += pauses.hidden;
+    if (pauses.longest_ns / MS > s->pause_ms) {
+        s->pause_ms = pauses.longest_ns / MS;
     }
     s->samples += l->samples;
     s->busy_samples += l->busy_samples;

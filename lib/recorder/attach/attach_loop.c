@@ -298,10 +298,30 @@ static void tell_queue(struct attach_loop *l) {
     }
 }
 
-static void count_look(struct attach_loop *l) {
+static void take_missed(struct attach_loop *l) {
     struct attach_watch *w = &l->watch;
     l->missed_ns += w->unwatched_ns + w->edges.unwatched_ns;
     w->unwatched_ns = w->edges.unwatched_ns = 0;
+}
+
+struct attach_pauses attach_loop_pauses(const struct attach_loop *l) {
+    const struct wait_edges *e = &l->watch.edges;
+    struct attach_pauses all = l->pauses;
+    all.limited += l->watch.budget.limits;
+    all.hidden += e->hidden;
+    all.longest_ns = e->longest_ns > all.longest_ns ? e->longest_ns : all.longest_ns;
+    return all;
+}
+
+/* Keeps the counts of a program that another one replaces, with which the watch starts anew. */
+static void keep_pauses(struct attach_loop *l) {
+    l->pauses = attach_loop_pauses(l);
+    take_missed(l);
+}
+
+static void count_look(struct attach_loop *l) {
+    const struct attach_watch *w = &l->watch;
+    take_missed(l);
     if (w->edges.known) {
         l->samples++;
         l->busy_samples += w->edges.busy;
@@ -320,6 +340,7 @@ uint64_t attach_loop_step(struct attach_loop *l) {
         wait_edges_miss(&l->watch.edges, stallrec_clock_ns());
         tell_queue(l);
         attach_loop_write(l, true);
+        keep_pauses(l);
         attach_watch_restart(&l->watch, &a->tracing);
     }
     tell_queue(l);

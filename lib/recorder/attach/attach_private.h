@@ -17,6 +17,12 @@
 
 enum { ATTACH_TOP_FRAMES = 32 };
 
+/* The pauses in reading a thread's waits: their number, how many may hide a stall
+ * (wait_edges.hidden), and the longest. */
+struct attach_pauses {
+    uint64_t limited, hidden, longest_ns;
+};
+
 /* A watched thread with its core, which finds its stalls. */
 struct attach_loop {
     struct attach *attach;
@@ -39,6 +45,7 @@ struct attach_loop {
     /* Ns in which edges were lost (attach_watch.unwatched_ns), or in which missed waits may hide a
      * stall (wait_edges.unwatched_ns). */
     uint64_t missed_ns;
+    struct attach_pauses pauses;    /* those of the programs that exec has replaced */
     uint64_t samples, busy_samples; /* as in struct attach_totals, of this thread */
     /* topped_ns: time of the last call of attach_loop_top, or else of the recording's start;
      * busy_ns: ns since then of busy stretches that have ended; longest_ns: length of the longest
@@ -121,6 +128,8 @@ void attach_loop_finish(struct attach_loop *l);
 /* Returns how much of the thread's time until now_ns, or until its recording's end if that is
  * earlier, was watched. The recording must have begun. */
 struct rec_watched attach_loop_watched(const struct attach_loop *l, uint64_t now_ns);
+/* Returns the pauses of all programs that the thread has run. */
+struct attach_pauses attach_loop_pauses(const struct attach_loop *l);
 /* Returns what the thread's loop did since the last call (struct attach_top). */
 struct attach_top attach_loop_top(struct attach_loop *l);
 /* Writes the thread's closed dumps: all of them, or those that are due. */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/search.h"
 #include "classify/gate/gate_private.h"
 #include "classify/stats/sum.h"
@@ -34,15 +33,6 @@ static bool inlined_is_alone(const struct inlined_matching *x, size_t run, const
 
 /* ---- functions ---- */
 
-static bool is_named_function(const struct bucket_frame *f) {
-    return f->in_app && f->resolved && f->function[0];
-}
-
-static uint64_t hash_function(const struct bucket_frame *f) {
-    uint64_t hash = hash_u64(hash_bytes(f->image, strlen(f->image)));
-    return hash_u64(hash ^ hash_bytes(f->function, strlen(f->function)));
-}
-
 /* Files each bucket of a run under each of the app's functions in its key. False: out of memory. */
 static bool file_functions(struct inlined_matching *x, size_t run) {
     const struct bucket_set *set = inlined_set(x, run);
@@ -50,8 +40,8 @@ static bool file_functions(struct inlined_matching *x, size_t run) {
     for (size_t i = 0; i < set->buckets.len; i++) {
         const struct bucket *b = set->buckets.data[i];
         for (size_t k = 0; k < b->frame_count && b->tally->dumps >= DUMPS_MIN; k++) {
-            struct alias a = {hash_function(b->frames[k]), b->index};
-            if (is_named_function(b->frames[k]) && !VEC_PUSH(&n->aliases, a)) {
+            struct alias a = {bucket_frame_hash(0, b->frames[k]), b->index};
+            if (bucket_frame_is_named(b->frames[k]) && !VEC_PUSH(&n->aliases, a)) {
                 return false;
             }
         }
@@ -65,7 +55,7 @@ static const struct bucket *find_only(const struct inlined_matching *x, size_t r
                                       const struct bucket_frame *f) {
     const struct alias_index *n = &x->functions[run];
     const struct bucket *found = NULL;
-    uint64_t hash = hash_function(f);
+    uint64_t hash = bucket_frame_hash(0, f);
     size_t low;
     LOWER_BOUND(low, n->aliases.len, n->aliases.data[low].number, hash);
     for (; low < n->aliases.len && n->aliases.data[low].number == hash; low++) {
@@ -84,28 +74,21 @@ static const struct bucket_frame *only_function(const struct bucket *b) {
     const struct bucket_frame *found = NULL;
     for (size_t i = 0; i < b->frame_count; i++) {
         const struct bucket_frame *f = b->frames[i];
-        if (!f->resolved || (is_named_function(f) && found)) {
+        if (!f->resolved || (bucket_frame_is_named(f) && found)) {
             return NULL;
         }
-        found = is_named_function(f) ? f : found;
+        found = bucket_frame_is_named(f) ? f : found;
     }
     return found;
 }
 
 /* Are the keys equal, framework included, but for one function of the app in `more`? */
 static bool has_one_function_more(const struct bucket *more, const struct bucket *less) {
-    size_t at = 0;
-    if (more->frame_count != less->frame_count + 1) {
-        return false;
+    bool found = false;
+    for (size_t i = 0; i < more->frame_count && !found; i++) {
+        found = bucket_frame_is_named(more->frames[i]) && bucket_begins_without(more, i, less);
     }
-    while (at < less->frame_count && gate_same_frame(more->frames[at], less->frames[at])) {
-        at++;
-    }
-    bool same = is_named_function(more->frames[at]);
-    for (size_t i = at; same && i < less->frame_count; i++) {
-        same = gate_same_frame(more->frames[i + 1], less->frames[i]);
-    }
-    return same;
+    return found && more->frame_count == less->frame_count + 1;
 }
 
 /* ---- what dumps tell ---- */

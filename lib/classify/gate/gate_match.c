@@ -269,15 +269,10 @@ static bool calls_alike(const struct matching *x, const struct bucket *more, siz
 static bool begins_without(const struct matching *x, const struct bucket *more, size_t helper,
                            const struct bucket *less) {
     size_t rest = more->frame_count - 1;
-    bool cut = less->frame_count == more->frame_count &&
-               count_functions(more, more->frame_count) >= x->full;
-    if (less->frame_count != rest && !cut) {
+    bool cut = less->frame_count != rest;
+    if ((cut && count_functions(more, more->frame_count) < x->full) ||
+        !bucket_begins_without(more, helper, less)) {
         return false;
-    }
-    for (size_t i = 0; i < rest; i++) {
-        if (!gate_same_frame(more->frames[i + (i >= helper)], less->frames[i])) {
-            return false;
-        }
     }
     size_t equal = count_functions(less, rest);
     return equal >= EQUAL_FRAMES_MIN || (equal > 0 && !cut && calls_alike(x, more, helper, less));
@@ -301,18 +296,6 @@ static bool has_one_less(const struct matching *x, const struct bucket *less,
     return has_one_more(x, more, less);
 }
 
-static uint64_t hash_frames(const struct bucket *b, size_t count, size_t without) {
-    uint64_t hash = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (i != without) {
-            const struct bucket_frame *f = b->frames[i];
-            hash = hash_u64(hash ^ hash_bytes(f->image, strlen(f->image)));
-            hash = hash_u64(hash ^ hash_bytes(f->function, strlen(f->function)));
-        }
-    }
-    return hash;
-}
-
 /* Files each bucket of a run that has no match under hashes of its frames: of all frames, and of
  * all but the last. With `helpers`, under hashes of all frames but one, once for each frame. False:
  * out of memory. */
@@ -325,12 +308,12 @@ static bool number_frames(const struct matching *x, size_t run, bool helpers,
             continue;
         }
         for (size_t k = 0; helpers && k < count; k++) {
-            if (!number_bucket(n, hash_frames(b, count, k), b)) {
+            if (!number_bucket(n, bucket_frames_hash(b, count, k), b)) {
                 return false;
             }
         }
-        if (!helpers && (!number_bucket(n, hash_frames(b, count, SIZE_MAX), b) ||
-                         !number_bucket(n, hash_frames(b, count - 1, SIZE_MAX), b))) {
+        if (!helpers && (!number_bucket(n, bucket_frames_hash(b, count, SIZE_MAX), b) ||
+                         !number_bucket(n, bucket_frames_hash(b, count - 1, SIZE_MAX), b))) {
             return false;
         }
     }
@@ -351,12 +334,12 @@ static const struct bucket *find_by_helper(const struct matching *x, const struc
     bool several = false;
     size_t count = b->frame_count;
     for (size_t k = 0; k < count; k++) {
-        note_candidates(x, &h->begins[!run], hash_frames(b, count, k), others, b, has_one_more,
-                        &found, &several);
+        note_candidates(x, &h->begins[!run], bucket_frames_hash(b, count, k), others, b,
+                        has_one_more, &found, &several);
     }
     for (size_t less = 0; count && less < 2; less++) {
-        note_candidates(x, &h->without[!run], hash_frames(b, count - less, SIZE_MAX), others, b,
-                        has_one_less, &found, &several);
+        note_candidates(x, &h->without[!run], bucket_frames_hash(b, count - less, SIZE_MAX), others,
+                        b, has_one_less, &found, &several);
     }
     return several ? NULL : found;
 }
@@ -411,7 +394,7 @@ static bool is_other_build(const struct matching *x, const struct bucket *b,
     (void)x;
     for (size_t i = 0; i < b->frame_count && b->frame_count == other->frame_count; i++) {
         const struct bucket_frame *one = b->frames[i], *two = other->frames[i];
-        if (gate_same_frame(one, two) && one->resolved) {
+        if (bucket_frame_equals(one, two) && one->resolved) {
             equal++;
             named += one->in_app && one->function[0];
         } else if (!is_nameless(one) || !is_nameless(two) || strcmp(one->image, two->image) == 0 ||

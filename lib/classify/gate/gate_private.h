@@ -27,9 +27,7 @@ void gate_match_release(struct gate_match *m);
 bool gate_match_inlined(struct gate_match *m, const struct triage *const run[RATES_RUNS],
                         size_t full, const double exposure[RATES_RUNS]);
 
-/* gate_same.c. Do two frames have the same image and function in keys? */
-bool gate_same_frame(const struct bucket_frame *a, const struct bucket_frame *b);
-/* Is the number the bucket's id? */
+/* gate_same.c. Is the number the bucket's id? */
 bool gate_is_own_id(const struct bucket *b, uint64_t number);
 /* May bucket b of triage t, and `other` of triage `of`, be one stall, if they have this number in
  * common as an id or a former id? Where both know the names of all frames, their dumps must come

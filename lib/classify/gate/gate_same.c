@@ -4,10 +4,6 @@
 #include "base/parse.h"
 #include "classify/gate/gate_private.h"
 
-bool gate_same_frame(const struct bucket_frame *a, const struct bucket_frame *b) {
-    return strcmp(a->image, b->image) == 0 && strcmp(a->function, b->function) == 0;
-}
-
 bool gate_is_own_id(const struct bucket *b, uint64_t number) {
     uint64_t own;
     return parse_hex(b->id, strlen(b->id), &own) && own == number;
@@ -58,7 +54,7 @@ static const struct bucket_frame *innermost_function(const struct bucket *b) {
 
 static bool has_frame(const struct bucket *b, const struct bucket_frame *f) {
     for (size_t i = 0; i < b->frame_count; i++) {
-        if (gate_same_frame(b->frames[i], f)) {
+        if (bucket_frame_equals(b->frames[i], f)) {
             return true;
         }
     }

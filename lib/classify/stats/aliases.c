@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/parse.h"
 #include "base/search.h"
 #include "classify/stats/sum.h"
@@ -184,29 +183,12 @@ bool triage_note_join(struct triage *t, const struct bucket *b, struct bucket *i
                                                    bucket_add_alias(into, number, b->tally->dumps));
 }
 
-static bool is_app_function(const struct bucket_frame *f) {
-    return f->in_app && f->resolved && f->function[0];
-}
-
 static size_t app_functions(const struct bucket *b, size_t count) {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        n += is_app_function(b->frames[i]);
+        n += bucket_frame_is_named(b->frames[i]);
     }
     return n;
-}
-
-/* Returns a hash of the first `count` frames without one of them. */
-static uint64_t hash_without(const struct bucket *b, size_t count, size_t without) {
-    uint64_t hash = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (i != without) {
-            const struct bucket_frame *f = b->frames[i];
-            hash = hash_u64(hash ^ hash_bytes(f->image, strlen(f->image)));
-            hash = hash_u64(hash ^ hash_bytes(f->function, strlen(f->function)));
-        }
-    }
-    return hash;
 }
 
 /* May the bucket have a partner? All of its frames have names. */
@@ -220,13 +202,8 @@ static bool may_have_partner(const struct bucket *b) {
 static bool differs_by(const struct bucket *more, size_t at, const struct bucket *less,
                        size_t full) {
     size_t rest = more->frame_count - 1;
-    bool pushed =
-        less->frame_count == more->frame_count && app_functions(more, more->frame_count) >= full;
-    bool same = less->frame_count == rest || pushed;
-    for (size_t i = 0; same && i < rest; i++) {
-        same = bucket_frame_equals(more->frames[i + (i >= at)], less->frames[i]);
-    }
-    return same && app_functions(less, rest) >= EQUAL_MIN;
+    return (less->frame_count == rest || app_functions(more, more->frame_count) >= full) &&
+           bucket_begins_without(more, at, less) && app_functions(less, rest) >= EQUAL_MIN;
 }
 
 /* Are hardly any dumps of the two of a version that both have? */
@@ -267,7 +244,7 @@ static void find_partners(struct version_joining *j, const struct bucket *less, 
         const struct bucket *more = j->t->level[1].buckets.data[filed[low].bucket];
         bool fits = false;
         for (size_t at = 0; !fits && at < more->frame_count; at++) {
-            fits = is_app_function(more->frames[at]) && differs_by(more, at, less, full);
+            fits = bucket_frame_is_named(more->frames[at]) && differs_by(more, at, less, full);
         }
         if (fits && more != less && are_of_versions(more, less)) {
             note_partner(j, less, more);
@@ -285,8 +262,8 @@ static bool find_all_partners(struct version_joining *j) {
         size_t functions = app_functions(b, b->frame_count);
         full = functions > full ? functions : full;
         for (size_t at = 0; may_have_partner(b) && at < b->frame_count; at++) {
-            struct alias a = {hash_without(b, b->frame_count, at), b->index};
-            if (is_app_function(b->frames[at]) && !VEC_PUSH(&j->shortened.aliases, a)) {
+            struct alias a = {bucket_frames_hash(b, b->frame_count, at), b->index};
+            if (bucket_frame_is_named(b->frames[at]) && !VEC_PUSH(&j->shortened.aliases, a)) {
                 return false;
             }
         }
@@ -295,8 +272,8 @@ static bool find_all_partners(struct version_joining *j) {
     for (size_t i = 0; i < set->buckets.len; i++) {
         const struct bucket *b = set->buckets.data[i];
         if (may_have_partner(b)) {
-            find_partners(j, b, hash_without(b, b->frame_count, SIZE_MAX), full);
-            find_partners(j, b, hash_without(b, b->frame_count - 1, SIZE_MAX), full);
+            find_partners(j, b, bucket_frames_hash(b, b->frame_count, SIZE_MAX), full);
+            find_partners(j, b, bucket_frames_hash(b, b->frame_count - 1, SIZE_MAX), full);
         }
     }
     return true;

@@ -181,8 +181,36 @@ struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, 
     return b;
 }
 
+/* ---- frames of keys ---- */
+
 bool bucket_frame_equals(const struct bucket_frame *a, const struct bucket_frame *b) {
     return strcmp(a->image, b->image) == 0 && strcmp(a->function, b->function) == 0;
+}
+
+bool bucket_frame_is_named(const struct bucket_frame *f) {
+    return f->in_app && f->resolved && f->function[0];
+}
+
+uint64_t bucket_frame_hash(uint64_t hash, const struct bucket_frame *f) {
+    hash = hash_u64(hash ^ hash_bytes(f->image, strlen(f->image)));
+    return hash_u64(hash ^ hash_bytes(f->function, strlen(f->function)));
+}
+
+uint64_t bucket_frames_hash(const struct bucket *b, size_t count, size_t without) {
+    uint64_t hash = 0;
+    for (size_t i = 0; i < count; i++) {
+        hash = i == without ? hash : bucket_frame_hash(hash, b->frames[i]);
+    }
+    return hash;
+}
+
+bool bucket_begins_without(const struct bucket *more, size_t without, const struct bucket *less) {
+    size_t rest = more->frame_count - 1;
+    bool same = less->frame_count == rest || less->frame_count == more->frame_count;
+    for (size_t i = 0; same && i < rest; i++) {
+        same = bucket_frame_equals(more->frames[i + (i >= without)], less->frames[i]);
+    }
+    return same;
 }
 
 /* ---- the content of a bucket ---- */

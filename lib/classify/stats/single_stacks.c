@@ -62,17 +62,11 @@ static size_t first_function(const struct bucket *b) {
 /* Are all frames after the framework functions of the app that have names? */
 static bool has_only_functions(const struct bucket *b) {
     for (size_t i = first_function(b); i < b->frame_count; i++) {
-        const struct bucket_frame *f = b->frames[i];
-        if (!f->in_app || !f->resolved || !f->function[0]) {
+        if (!bucket_frame_is_named(b->frames[i])) {
             return false;
         }
     }
     return true;
-}
-
-static uint64_t hash_key_frame(uint64_t hash, const struct bucket_frame *f) {
-    hash = hash_u64(hash ^ hash_bytes(f->image, strlen(f->image)));
-    return hash_u64(hash ^ hash_bytes(f->function, strlen(f->function)));
 }
 
 /* Which framework a key has to have. */
@@ -83,9 +77,9 @@ static uint64_t hash_functions(const struct bucket *b, size_t from, size_t count
                                enum framework_wanted wanted) {
     const struct bucket_frame *own = own_framework(b);
     uint64_t hash = hash_u64((uint64_t)wanted);
-    hash = wanted == FRAMEWORK_SAME && own ? hash_key_frame(hash, own) : hash;
+    hash = wanted == FRAMEWORK_SAME && own ? bucket_frame_hash(hash, own) : hash;
     for (size_t i = 0; i < count; i++) {
-        hash = hash_key_frame(hash, b->frames[from + i]);
+        hash = bucket_frame_hash(hash, b->frames[from + i]);
     }
     return hash;
 }

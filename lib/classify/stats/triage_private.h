@@ -308,6 +308,16 @@ static inline uint64_t triage_weight(const struct triage *t, const struct tally 
 }
 /* Are two frames of keys the same function of the same image? */
 bool bucket_frame_equals(const struct bucket_frame *a, const struct bucket_frame *b);
+/* Is the frame a function of the app that has a name? */
+bool bucket_frame_is_named(const struct bucket_frame *f);
+/* Continues the hash of a list of frames, which begins with any number, by a frame. */
+uint64_t bucket_frame_hash(uint64_t hash, const struct bucket_frame *f);
+/* Returns the hash, begun with 0, of the first `count` frames of the key without the one at index
+ * `without`; SIZE_MAX: of all of them. */
+uint64_t bucket_frames_hash(const struct bucket *b, size_t count, size_t without);
+/* Are the frames of `more` without the one at index `without` those with which the key of `less`
+ * begins, and is the rest of that at most one frame? */
+bool bucket_begins_without(const struct bucket *more, size_t without, const struct bucket *less);
 /* Compares the key texts of two buckets, as strcmp does. */
 int bucket_compare(const struct bucket *a, const struct bucket *b);
 /* Returns the bucket of a key text. If it is new, *added is true, and the caller must set its

@@ -303,23 +303,23 @@ static const struct bucket *find_busy(struct stack_joining *j, const struct buck
  * joined, all to buckets of one level-1 bucket; so its stalls stay counted once on each level. */
 static void join_family(struct stack_joining *j, const struct bucket *b) {
     const struct bucket_set *level2 = &j->t->level[1];
-    uint32_t parent = NO_INDEX;
-    for (size_t i = 0; i < b->children.len; i++) {
-        const struct bucket *busy = find_busy(j, level2->buckets.data[b->children.data[i]]);
-        if (!busy || (parent != NO_INDEX && busy->parent != parent)) {
-            return;
-        }
-        parent = busy->parent;
+    uint32_t parent = NO_INDEX, *into = j->into.level[1];
+    bool joins = !triage_must_stay(j->t, b);
+    for (size_t i = 0; joins && i < b->children.len; i++) {
+        uint32_t child = b->children.data[i];
+        const struct bucket *busy = find_busy(j, level2->buckets.data[child]);
+        joins = busy && (parent == NO_INDEX || busy->parent == parent);
+        parent = joins ? busy->parent : parent;
+        into[child] = joins ? busy->index : child;
     }
-    if (parent == NO_INDEX || parent == b->index || triage_must_stay(j->t, b)) {
+    if (joins && parent != NO_INDEX && parent != b->index) {
+        j->into.level[0][b->index] = parent;
+        j->any = true;
         return;
     }
-    j->into.level[0][b->index] = parent;
     for (size_t i = 0; i < b->children.len; i++) {
-        const struct bucket *child = level2->buckets.data[b->children.data[i]];
-        j->into.level[1][child->index] = find_busy(j, child)->index;
+        into[b->children.data[i]] = b->children.data[i];
     }
-    j->any = true;
 }
 
 /* Each bucket of a chain has more dumps than the one before, or is the first that has samples; so a

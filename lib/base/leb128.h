@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "base/strbuf.h"
+
 enum { LEB128_MAX = 10, LEB128_U32_MAX = 5 };
 
 /* Writes an unsigned number at `at`, which has room for LEB128_MAX bytes, or LEB128_U32_MAX for at
@@ -15,6 +17,12 @@ static inline char *leb128_put(char *at, uint64_t v) {
     }
     *at++ = (char)(unsigned char)v;
     return at;
+}
+
+/* Appends an unsigned number to a buffer. */
+static inline void leb128_add(struct strbuf *out, uint64_t v) {
+    char bytes[LEB128_MAX];
+    strbuf_add(out, bytes, (size_t)(leb128_put(bytes, v) - bytes));
 }
 
 #endif

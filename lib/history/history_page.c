@@ -295,9 +295,8 @@ static enum st write_kept_page(void *ctx, struct history *h, struct sql_file *fi
 static enum st pack_rows(const struct strbuf *rows, const struct strbuf *shown, struct strbuf *out,
                          struct err *e) {
     struct strbuf first = {0};
-    char length[LEB128_MAX];
     enum st st = gz_deflate_fast(rows->data, rows->len, PAGE_ZIP_LEVEL, &first, e);
-    strbuf_add(out, length, (size_t)(leb128_put(length, first.len) - length));
+    leb128_add(out, first.len);
     strbuf_add(out, strbuf_cstr(&first), first.len);
     strbuf_release(&first);
     if (st == ST_OK && shown->len) {

@@ -15,40 +15,35 @@ enum {
 
 /* ---- writing ---- */
 
-static void put_stored_number(struct strbuf *out, uint64_t v) {
-    char bytes[LEB128_MAX];
-    strbuf_add(out, bytes, (size_t)(leb128_put(bytes, v) - bytes));
-}
-
 /* Writes a number that may be negative, with its sign in the lowest bit. */
 static void put_stored_signed(struct strbuf *out, int64_t v) {
-    put_stored_number(out, v < 0 ? ~((uint64_t)v << 1) : (uint64_t)v << 1);
+    leb128_add(out, v < 0 ? ~((uint64_t)v << 1) : (uint64_t)v << 1);
 }
 
 static void put_stored_index(struct strbuf *out, uint32_t index) {
-    put_stored_number(out, index == STORED_NONE ? 0 : (uint64_t)index + 1);
+    leb128_add(out, index == STORED_NONE ? 0 : (uint64_t)index + 1);
 }
 
 static void put_stored_tables(struct strbuf *out, const struct stored_dumps *s) {
-    put_stored_number(out, s->texts.count);
+    leb128_add(out, s->texts.count);
     for (size_t i = 0; i < s->texts.count; i++) {
-        put_stored_number(out, s->texts.entries[i].len);
+        leb128_add(out, s->texts.entries[i].len);
         strbuf_add(out, s->texts.entries[i].key, s->texts.entries[i].len);
     }
-    put_stored_number(out, s->frames.count);
+    leb128_add(out, s->frames.count);
     for (size_t i = 0; i < s->frames.count; i++) {
         const struct stored_frame *f = stored_frame_at(s, (uint32_t)i);
         put_stored_index(out, f->function);
         put_stored_index(out, f->image);
         put_stored_index(out, f->file);
-        put_stored_number(out, f->line);
-        put_stored_number(out, f->flags);
+        leb128_add(out, f->line);
+        leb128_add(out, f->flags);
     }
-    put_stored_number(out, s->stacks.count);
+    leb128_add(out, s->stacks.count);
     for (size_t i = 0; i < s->stacks.count; i++) {
         size_t count;
         const uint32_t *frames = stored_stack(s, (uint32_t)i, &count);
-        put_stored_number(out, count);
+        leb128_add(out, count);
         for (size_t k = 0; k < count; k++) {
             put_stored_index(out, frames[k]);
         }
@@ -57,11 +52,11 @@ static void put_stored_tables(struct strbuf *out, const struct stored_dumps *s) 
 
 static void put_stored_values(struct strbuf *out, const struct stored_values by[STORED_FACETS]) {
     for (size_t f = 0; f < STORED_FACETS; f++) {
-        put_stored_number(out, by[f].values.len);
+        leb128_add(out, by[f].values.len);
         for (size_t i = 0; i < by[f].values.len; i++) {
             put_stored_index(out, by[f].values.data[i].text);
-            put_stored_number(out, by[f].values.data[i].dumps);
-            put_stored_number(out, by[f].values.data[i].ms);
+            leb128_add(out, by[f].values.data[i].dumps);
+            leb128_add(out, by[f].values.data[i].ms);
         }
     }
 }
@@ -72,12 +67,12 @@ static void put_stored_dump(struct strbuf *out, const struct stored_dump *d) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         put_stored_index(out, texts[i]);
     }
-    put_stored_number(out, d->cause);
+    leb128_add(out, d->cause);
     put_stored_signed(out, d->span_ms);
     put_stored_signed(out, d->duration_ms);
-    put_stored_number(out, d->fatal);
-    put_stored_number(out, d->threads_left);
-    put_stored_number(out, d->threads.len);
+    leb128_add(out, d->fatal);
+    leb128_add(out, d->threads_left);
+    leb128_add(out, d->threads.len);
     for (size_t i = 0; i < d->threads.len; i++) {
         const struct stored_thread *t = &d->threads.data[i];
         put_stored_signed(out, t->id);
@@ -87,12 +82,12 @@ static void put_stored_dump(struct strbuf *out, const struct stored_dump *d) {
         put_stored_index(out, t->state);
         put_stored_index(out, t->waits);
         put_stored_index(out, t->stack);
-        put_stored_number(out, t->main);
+        leb128_add(out, t->main);
     }
-    put_stored_number(out, d->samples.len);
+    leb128_add(out, d->samples.len);
     for (size_t i = 0; i < d->samples.len; i++) {
         put_stored_index(out, d->samples.data[i].stack);
-        put_stored_number(out, d->samples.data[i].count);
+        leb128_add(out, d->samples.data[i].count);
     }
 }
 
@@ -122,32 +117,32 @@ static void put_stored_bucket(struct strbuf *out, const struct stored_bucket *b)
     for (size_t i = 0; i < b->of_version.len; i++) {
         places[2 + i] = list_stored_dump(&list, b->of_version.data[i]);
     }
-    put_stored_number(out, list.count);
+    leb128_add(out, list.count);
     for (size_t i = 0; i < list.count; i++) {
         put_stored_dump(out, list.dumps[i]);
     }
-    put_stored_number(out, b->of_version.len);
+    leb128_add(out, b->of_version.len);
     for (size_t i = 0; i < 2 + b->of_version.len; i++) {
-        put_stored_number(out, places[i]);
+        leb128_add(out, places[i]);
     }
     put_stored_values(out, b->by);
-    put_stored_number(out, b->stacks.len);
+    leb128_add(out, b->stacks.len);
     for (size_t i = 0; i < b->stacks.len; i++) {
         put_stored_index(out, b->stacks.data[i].stack);
-        put_stored_number(out, b->stacks.data[i].ms);
-        put_stored_number(out, b->stacks.data[i].samples);
+        leb128_add(out, b->stacks.data[i].ms);
+        leb128_add(out, b->stacks.data[i].samples);
     }
-    put_stored_number(out, b->dropped_ms);
-    put_stored_number(out, b->chosen);
+    leb128_add(out, b->dropped_ms);
+    leb128_add(out, b->chosen);
 }
 
 enum st stored_write_bytes(const struct stored_dumps *s, const struct stored_bucket *const *buckets,
                            size_t count, struct strbuf *out, struct err *e) {
     put_stored_tables(out, s);
     put_stored_values(out, s->by);
-    put_stored_number(out, count);
+    leb128_add(out, count);
     for (size_t i = 0; i < count; i++) {
-        put_stored_number(out, buckets[i] != NULL);
+        leb128_add(out, buckets[i] != NULL);
         if (buckets[i]) {
             put_stored_bucket(out, buckets[i]);
         }

@@ -16,27 +16,22 @@ enum { SHOWN_FORM = 1, FRAME_FLAGS = 4 /* number of flags of a frame */ };
 
 /* ---- writing ---- */
 
-static void put_shown_number(struct strbuf *out, uint64_t v) {
-    char bytes[LEB128_MAX];
-    strbuf_add(out, bytes, (size_t)(leb128_put(bytes, v) - bytes));
-}
-
 static void put_shown_text(struct strbuf *out, const char *text) {
     size_t len = text ? strlen(text) : 0;
-    put_shown_number(out, text ? len + 1 : 0);
+    leb128_add(out, text ? len + 1 : 0);
     strbuf_add(out, text ? text : "", len);
 }
 
 static void put_shown_explained(struct strbuf *out, const struct summary_stack *s) {
-    put_shown_number(out, s->frames.len);
+    leb128_add(out, s->frames.len);
     for (size_t i = 0; i < s->frames.len; i++) {
         const struct summary_frame *f = &s->frames.data[i];
         put_shown_text(out, f->function);
         put_shown_text(out, f->image);
         put_shown_text(out, f->file);
-        put_shown_number(out, f->line);
-        put_shown_number(out, (uint64_t)f->in_app | (uint64_t)f->inlined << 1 |
-                                  (uint64_t)f->key << 2 | (uint64_t)f->told << 3);
+        leb128_add(out, f->line);
+        leb128_add(out, (uint64_t)f->in_app | (uint64_t)f->inlined << 1 | (uint64_t)f->key << 2 |
+                            (uint64_t)f->told << 3);
     }
     put_shown_text(out, strbuf_cstr(&s->explanation));
 }
@@ -60,10 +55,10 @@ enum st shown_write(const struct summary *s, uint64_t number, struct strbuf *out
         return ST_NONE;
     }
     enum st st = write_stored(s, &stored, e);
-    put_shown_number(out, SHOWN_FORM);
-    put_shown_number(out, number);
-    put_shown_number(out, s->explained.len);
-    put_shown_number(out, stored.len);
+    leb128_add(out, SHOWN_FORM);
+    leb128_add(out, number);
+    leb128_add(out, s->explained.len);
+    leb128_add(out, stored.len);
     strbuf_add(out, strbuf_cstr(&stored), stored.len);
     for (size_t i = 0; i < s->explained.len; i++) {
         put_shown_explained(out, &s->explained.data[i]);

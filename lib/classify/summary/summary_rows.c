@@ -30,8 +30,7 @@ struct rows_writer {
 };
 
 static void put_number(struct rows_writer *w, uint64_t v) {
-    char bytes[LEB128_MAX];
-    strbuf_add(&w->numbers, bytes, (size_t)(leb128_put(bytes, v) - bytes));
+    leb128_add(&w->numbers, v);
 }
 
 static void put_text(struct rows_writer *w, const char *text) {
@@ -103,9 +102,8 @@ enum st summary_write_rows(const struct summary *s, size_t first, const struct s
     for (size_t i = first; numbered && i < s->buckets.len; i++) {
         numbered = put_row(&w, &s->buckets.data[i]);
     }
-    char head[1 + LEB128_MAX] = {ROWS_VERSION};
-    char *end = leb128_put(head + 1, w.texts.len);
-    strbuf_add(out, head, (size_t)(end - head));
+    strbuf_addc(out, ROWS_VERSION);
+    leb128_add(out, w.texts.len);
     strbuf_add(out, strbuf_cstr(&w.texts), w.texts.len);
     strbuf_add(out, strbuf_cstr(&w.numbers), w.numbers.len);
     bool failed = w.failed || w.texts.failed || w.numbers.failed;

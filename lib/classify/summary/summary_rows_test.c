@@ -142,11 +142,6 @@ static void each_changed_byte_is_refused_or_read(void **state) {
     strbuf_release(&rows);
 }
 
-static void put(struct strbuf *out, uint64_t number) {
-    char bytes[LEB128_MAX];
-    strbuf_add(out, bytes, (size_t)(leb128_put(bytes, number) - bytes));
-}
-
 /* A few kilobytes of rows refer so often to one text that all references together would have
  * gigabytes. */
 static void texts_have_a_budget(void **state) {
@@ -156,18 +151,18 @@ static void texts_have_a_budget(void **state) {
     char *text = calloc(1, TEXT);
     assert_non_null(text);
     memset(text, 'x', TEXT - 1);
-    put(&rows, 1);
-    put(&rows, TEXT);
+    leb128_add(&rows, 1);
+    leb128_add(&rows, TEXT);
     strbuf_add(&rows, text, TEXT);
-    put(&rows, FIRST);
-    put(&rows, TEXT - 1); /* totals: "" */
-    put(&rows, TIMES);
+    leb128_add(&rows, FIRST);
+    leb128_add(&rows, TEXT - 1); /* totals: "" */
+    leb128_add(&rows, TIMES);
     for (size_t i = 0; i < TIMES; i++) {
-        put(&rows, i);
-        put(&rows, 0);
-        put(&rows, TEXT - 1);
+        leb128_add(&rows, i);
+        leb128_add(&rows, 0);
+        leb128_add(&rows, TEXT - 1);
     }
-    put(&rows, 0);
+    leb128_add(&rows, 0);
     assert_false(is_sound(rows.data, rows.len));
     strbuf_release(&rows);
     free(text);
@@ -179,13 +174,13 @@ static void counts_past_the_bytes_are_refused(void **state) {
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         for (size_t where = 0; where < 3; where++) {
             struct strbuf rows = {0};
-            put(&rows, 1);
-            put(&rows, where == 0 ? counts[i] : 1);
+            leb128_add(&rows, 1);
+            leb128_add(&rows, where == 0 ? counts[i] : 1);
             strbuf_add(&rows, "", 1);
-            put(&rows, FIRST);
-            put(&rows, 0);
-            put(&rows, where == 1 ? counts[i] : 0);
-            put(&rows, where == 2 ? counts[i] : 0);
+            leb128_add(&rows, FIRST);
+            leb128_add(&rows, 0);
+            leb128_add(&rows, where == 1 ? counts[i] : 0);
+            leb128_add(&rows, where == 2 ? counts[i] : 0);
             assert_false(is_sound(rows.data, rows.len));
             strbuf_release(&rows);
         }

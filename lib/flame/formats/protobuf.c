@@ -9,8 +9,7 @@ enum { FIELD_MAX = 536870911 }; /* 2^29 - 1: the largest field number */
 /* ---- writing ---- */
 
 void protobuf_varint(struct strbuf *out, uint64_t v) {
-    char bytes[LEB128_MAX], *end = leb128_put(bytes, v); /* a varint is LEB128 */
-    strbuf_add(out, bytes, (size_t)(end - bytes));
+    leb128_add(out, v); /* a varint is LEB128 */
 }
 
 void protobuf_put_u64(struct strbuf *out, unsigned field, uint64_t v) {

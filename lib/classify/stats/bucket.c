@@ -280,6 +280,15 @@ bool bucket_add_near(struct bucket *b, const struct near_id *add) {
     return true;
 }
 
+bool bucket_add_all_near(struct bucket *b, const struct bucket *from) {
+    for (size_t i = 0; i < from->near.len; i++) {
+        if (!bucket_add_near(b, &from->near.data[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 const struct near_id *bucket_near(const struct bucket *b, uint64_t number) {
     size_t low;
     LOWER_BOUND(low, b->near.len, b->near.data[low].number, number);

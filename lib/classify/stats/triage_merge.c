@@ -125,10 +125,8 @@ static bool merge_counts(const struct mapping *m, struct bucket *b, struct bucke
             return false;
         }
     }
-    for (size_t i = 0; i < from->near.len; i++) {
-        if (!bucket_add_near(b, &from->near.data[i])) {
-            return false;
-        }
+    if (!bucket_add_all_near(b, from)) {
+        return false;
     }
     for (size_t i = 0; i < from->actions.len; i++) {
         const struct action_share *a = &from->actions.data[i];

@@ -346,6 +346,8 @@ bool bucket_add_alias(struct bucket *b, uint64_t alias, uint64_t dumps);
 /* Adds the id of another key for which samples vote to the bucket; its own id is left out. If there
  * are more than NEAR_MAX, those with the smallest numbers are kept. False: out of memory. */
 bool bucket_add_near(struct bucket *b, const struct near_id *add);
+/* Adds all that another bucket has. False: out of memory. */
+bool bucket_add_all_near(struct bucket *b, const struct bucket *from);
 /* Returns what the bucket knows of the id; NULL: no sample votes for it. */
 const struct near_id *bucket_near(const struct bucket *b, uint64_t number);
 /* Do at least half of the bucket's dumps tell its alias at this index? */

@@ -184,12 +184,7 @@ static bool rekey_keep_aliases(const struct rekeying *r, struct bucket *now,
  * changed. False: out of memory. */
 static bool rekey_keep_near(const struct rekeying *r, struct bucket *now,
                             const struct bucket *was) {
-    for (size_t i = 0; r->resolve && i < was->near.len; i++) {
-        if (!bucket_add_near(now, &was->near.data[i])) {
-            return false;
-        }
-    }
-    return true;
+    return !r->resolve || bucket_add_all_near(now, was);
 }
 
 /* Adds the bucket of level 2 with its counts, and its level-1 bucket without counts. Actions are

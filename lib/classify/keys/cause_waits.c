@@ -109,7 +109,6 @@ enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e)
 
 /* ---- as the frames say ---- */
 
-/* Judges another thread's stack. Its processor time is not known, and not used. */
 enum st cause_judge_other(const struct judge *j, const struct dump_thread *t,
                           struct judged_stack *s, struct err *e) {
     int64_t cpu = j->k->cpu_permille;
@@ -119,9 +118,6 @@ enum st cause_judge_other(const struct judge *j, const struct dump_thread *t,
     return st;
 }
 
-/* Does the stack wait for something that another thread holds, that is, a mutex or a serial queue?
- * A frame that waits for one does not count if it lies outside of a callout or of the app's
- * code; a language's runtime that is linked into the app is not the app's code. */
 bool cause_waits_for_holder(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -161,8 +157,6 @@ static void add_waiter(const struct judge *j, const struct dump_thread *t,
     cause_add_in(j, s);
 }
 
-/* Did the app's own code ask for the lock that the stack waits for? Then only a thread that has the
- * app on its stack can hold it. */
 bool cause_lock_is_the_apps(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -185,8 +179,6 @@ bool cause_has_app(const struct keyer *k, const struct judged_stack *s) {
     return false;
 }
 
-/* Returns the frame that caused the wait of a stack: the app's innermost frame with PLACE_KEEP,
- * else s->top, which may be NULL. */
 const struct frame_info *cause_asking_frame(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -224,8 +216,6 @@ static size_t type_of_method(const struct frame_info *info, const char **type) {
     return end ? (size_t)(end - name) : 0;
 }
 
-/* Does stack a wait in a method of a type, and stack b in a method of the same type? Functions up
- * to the innermost relevant frame of the app are compared. */
 bool cause_waits_in_same_type(const struct keyer *k, const struct judged_stack *a,
                               const struct judged_stack *b) {
     for (size_t i = 0; i < a->cut; i++) {
@@ -384,8 +374,6 @@ static bool waits_for_judged(const struct judge *j, const struct dump_thread *t)
     return false;
 }
 
-/* Is the stack in a closure that was written in this function, or, if this function is a closure,
- * in the function in which it was written? A frame of the function itself does not count. */
 bool cause_is_in_closure_of(const struct keyer *k, const struct judged_stack *s,
                             const struct frame_info *function) {
     for (size_t i = 0; i < s->cut; i++) {

@@ -1,5 +1,6 @@
-/* Dumps of hangs that were written although the loop may still turn out to be another one, because
- * the memory for dumps was used up. They are remembered, so that they can be withdrawn. */
+/* Remembers the latest dumps of hangs that were written, and the time until which each was to wait
+ * for the loop to be certain. One that was written before that time, because the memory for dumps
+ * was used up, can be withdrawn. */
 #include <string.h>
 
 #include "core/core_private.h"

@@ -40,6 +40,9 @@ bool preload_begin_lock(const struct preload_caller *caller) {
     (void)caller;
     return false;
 }
+bool preload_loops_on_lock(void) {
+    return false;
+}
 bool preload_begin_sleep(const struct preload_caller *caller) {
     (void)caller;
     return false;

@@ -17,13 +17,7 @@ const char *gate_verdict_text(enum gate_verdict v) {
 }
 
 void gate_release(struct gate *g) {
-    for (size_t i = 0; i < g->rows.len; i++) {
-        for (size_t run = 0; run < RATES_RUNS; run++) {
-            clusters_release(&g->rows.data[i].events[run]);
-            distinct_release(&g->rows.data[i].who[run]);
-        }
-    }
-    VEC_RELEASE(&g->rows);
+    gate_release_rows(g);
 }
 
 /* ---- tests ---- */
@@ -246,7 +240,9 @@ static double find_detectable(const struct gate *g, const struct gate_row *row,
     return exp((rates_normal_upper(on_measure) + rates_normal_upper(missed)) * error);
 }
 
-static enum st adjust_rows(struct gate *g, struct err *e) {
+/* Adjusts the p-values of all rows for their number, and sets those of the rows from `from` on. A
+ * row that has one keeps it if it is larger. */
+static enum st adjust_rows(struct gate *g, size_t from, struct err *e) {
     struct rates_hypothesis *h = calloc(g->rows.len + 1, sizeof *h);
     if (!h) {
         return err_nomem(e);
@@ -256,12 +252,12 @@ static enum st adjust_rows(struct gate *g, struct err *e) {
     }
     spend_by_kind(g, h);
     enum st st = rates_adjust(h, g->rows.len, alpha, e);
-    for (size_t i = 0; st == ST_OK && i < g->rows.len; i++) {
-        g->rows.data[i].p = h[i].adjusted;
-        g->rows.data[i].detectable = find_detectable(g, &g->rows.data[i], &h[i]);
+    for (size_t i = from; st == ST_OK && i < g->rows.len; i++) {
+        struct gate_row *row = &g->rows.data[i];
+        row->p = row->p > h[i].adjusted ? row->p : h[i].adjusted;
+        row->detectable = find_detectable(g, row, &h[i]);
     }
     free(h);
-    g->tests = g->rows.len;
     return st;
 }
 
@@ -492,6 +488,24 @@ static void judge_run(struct gate *g) {
     }
 }
 
+static bool row_fails(const struct gate *g, const struct gate_row *row) {
+    enum gate_verdict verdict = gate_judge(g, row);
+    return verdict == GATE_NEW || verdict == GATE_REGRESSED;
+}
+
+/* Compares the pools that fail again without the buckets that fail by themselves. pools: the index
+ * of the first pool. */
+static enum st compare_trimmed(struct gate *g, size_t pools, struct err *e) {
+    bool trimmed;
+    if (!gate_trim_pools(g, pools, row_fails, &trimmed)) {
+        return err_nomem(e);
+    }
+    if (!trimmed) {
+        return ST_OK;
+    }
+    return compare_from(g, pools, e) == ST_OK ? adjust_rows(g, pools, e) : ST_ERR;
+}
+
 static enum st compare_runs(struct gate *g, struct err *e) {
     if (!gate_add_rows(g)) {
         return err_nomem(e);
@@ -504,7 +518,11 @@ static enum st compare_runs(struct gate *g, struct err *e) {
     if (!gate_add_pools(g)) {
         return err_nomem(e);
     }
-    return compare_from(g, buckets, e) == ST_OK ? adjust_rows(g, e) : ST_ERR;
+    if (compare_from(g, buckets, e) != ST_OK || adjust_rows(g, 0, e) != ST_OK) {
+        return ST_ERR;
+    }
+    g->tests = g->rows.len;
+    return compare_trimmed(g, buckets, e);
 }
 
 enum st gate_compare(struct gate *g, const struct triage *base, const struct triage *now,

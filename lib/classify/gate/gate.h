@@ -4,7 +4,9 @@
  * Of runs with equal rates at most 5 % fail, however many buckets they have: see rates_spend. Each
  * row is one hypothesis, tested by three measures (rates_combine); six tenths of the error are
  * spent on buckets of level 1, two on level 2 and two on the rest. Buckets too small to exclude a
- * rise are pooled by cause and by framework.
+ * rise are pooled by cause and by framework. A pool that fails is compared again without the
+ * buckets that fail by themselves; its p-value is the larger of the two, so that no more pools fail
+ * than by the first comparison.
  *
  * The more precise of the stalls' and the users' measure decides whether a rise is excluded. The
  * users' does only while the stalls' agrees, because as many users can stall more often: the
@@ -78,7 +80,11 @@ struct gate_row {
     const struct bucket *was;
     /* The cause, or the framework ("" = none), of a pool; NULL: the row is no pool. */
     const char *pool;
-    size_t pooled; /* number of buckets in the pool */
+    VEC(const struct bucket *) members; /* the buckets of a pool */
+    /* Number of buckets that were taken out of a pool which failed with them, because they fail by
+     * themselves. */
+    size_t apart;
+    bool trimmed; /* the buckets that fail by themselves were taken out of the pool */
     /* Indexes, among the rows, of the pools that contain a small bucket, valid until the rows are
      * sorted; SIZE_MAX: none. */
     size_t pools[GATE_POOLS];

@@ -777,7 +777,7 @@ static void small_buckets_are_told_together(void **state) {
     assert_int_equal(judged(&p, &run, &report), GATE_INCONCLUSIVE);
     assert_int_equal(run, GATE_PASS);
     assert_non_null(strstr(report.data, "for 100.0 % of the stalls"));
-    assert_non_null(strstr(report.data, "\"UIKit, 26 small buckets together\""));
+    assert_non_null(strstr(report.data, "\"UIKit, 26 buckets together\""));
     strbuf_release(&report);
 }
 
@@ -796,7 +796,69 @@ static void a_rise_of_small_buckets_together_is_a_regression(void **state) {
     }
     (void)judged(&p, &run, &report);
     assert_int_equal(run, GATE_REGRESSED);
-    assert_non_null(strstr(report.data, "regressed   UIKit, 26 small buckets together"));
+    assert_non_null(strstr(report.data, "regressed   UIKit, 26 buckets together"));
+    strbuf_release(&report);
+}
+
+/* Finds the row that judged() reported as a pool of the framework UIKit. */
+static const char *pool_row_of(const struct strbuf *report) {
+    const char *at = strstr(report->data, "regressed   UIKit, ");
+    return at ? at : strstr(report->data, "\"UIKit, ");
+}
+
+static void a_pool_does_not_fail_for_a_bucket_that_fails_by_itself(void **state) {
+    (void)state;
+    struct pair p = start();
+    struct strbuf report = {0};
+    enum gate_verdict run;
+    for (char letter = 'a'; letter <= 'z'; letter++) {
+        const char frames[] = {'U', 'I', 'K', 'i', 't', ' ', letter, ' ', 'X', '\0'};
+        count(&p, RATES_BASE, frames, 30, usual_os, usual_device);
+        count(&p, RATES_NOW, frames, letter == 'd' ? 300 : 30, usual_os, usual_device);
+    }
+    for (size_t i = 0; i < RATES_RUNS; i++) {
+        count(&p, i, "e1 e2 e3 e4", 10 * USERS, usual_os, usual_device);
+    }
+    (void)judged(&p, &run, &report);
+    assert_int_equal(run, GATE_REGRESSED);
+    assert_non_null(strstr(report.data, "failed: 1 regressed, 0 new"));
+    assert_non_null(strstr(report.data, "UIKit, 25 buckets together"));
+    assert_null(strstr(report.data, "regressed   UIKit, 25"));
+    strbuf_release(&report);
+}
+
+static void a_pool_that_rises_without_its_failing_bucket_fails(void **state) {
+    (void)state;
+    struct pair p = start();
+    struct strbuf report = {0};
+    enum gate_verdict run;
+    for (char letter = 'a'; letter <= 'z'; letter++) {
+        const char frames[] = {'U', 'I', 'K', 'i', 't', ' ', letter, ' ', 'X', '\0'};
+        count(&p, RATES_BASE, frames, 20, usual_os, usual_device);
+        count(&p, RATES_NOW, frames, letter == 'd' ? 300 : 32, usual_os, usual_device);
+    }
+    for (size_t i = 0; i < RATES_RUNS; i++) {
+        count(&p, i, "e1 e2 e3 e4", 10 * USERS, usual_os, usual_device);
+    }
+    (void)judged(&p, &run, &report);
+    assert_non_null(strstr(report.data, "regressed   UIKit, 25 buckets together"));
+    assert_non_null(strstr(report.data, "and 22 more; without 1 bucket that fails by itself"));
+    strbuf_release(&report);
+}
+
+static void a_bucket_alone_in_its_framework_is_no_pool(void **state) {
+    (void)state;
+    struct pair p = start();
+    struct strbuf report = {0};
+    enum gate_verdict run;
+    count(&p, RATES_BASE, "UIKit a b X", 20, usual_os, usual_device);
+    count(&p, RATES_NOW, "UIKit a b X", 90, usual_os, usual_device);
+    for (size_t i = 0; i < RATES_RUNS; i++) {
+        count(&p, i, "e1 e2 e3 e4", 10 * USERS, usual_os, usual_device);
+    }
+    (void)judged(&p, &run, &report);
+    assert_non_null(strstr(report.data, "failed: 1 regressed, 0 new"));
+    assert_null(pool_row_of(&report));
     strbuf_release(&report);
 }
 
@@ -820,6 +882,7 @@ static void out_of_memory_is_an_error(void **state) {
     count(&p, RATES_BASE, "UIKit a b c d", 3, usual_os, usual_device);
     count(&p, RATES_BASE, "UIKit e f g h", 3, usual_os, usual_device);
     count(&p, RATES_NOW, "UIKit x a b c", 3, usual_os, usual_device);
+    count(&p, RATES_NOW, "UIKit s t", 300, usual_os, usual_device); /* its pool fails with it */
     (void)count_said(&p, RATES_BASE, (struct said){"UIKit q r", "1", 3, CAUSE_DISK});
     (void)count_said(&p, RATES_NOW, (struct said){"UIKit q", "2", 3, CAUSE_DISK});
     struct bucket *b = put(&p, RATES_NOW, "UIKit k l m n");
@@ -884,6 +947,9 @@ int main(void) {
         cmocka_unit_test(an_inlined_caller_does_not_hide_a_rise),
         cmocka_unit_test(small_buckets_are_told_together),
         cmocka_unit_test(a_rise_of_small_buckets_together_is_a_regression),
+        cmocka_unit_test(a_pool_does_not_fail_for_a_bucket_that_fails_by_itself),
+        cmocka_unit_test(a_pool_that_rises_without_its_failing_bucket_fails),
+        cmocka_unit_test(a_bucket_alone_in_its_framework_is_no_pool),
         cmocka_unit_test(out_of_memory_is_an_error),
     };
     return cmocka_run_group_tests_name("gate_match", tests, NULL, NULL);

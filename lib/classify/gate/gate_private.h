@@ -41,8 +41,17 @@ bool gate_may_be_one(const struct triage *t, const struct bucket *b, const struc
  * stalls. False: out of memory. */
 bool gate_add_rows(struct gate *g);
 /* Makes the rows of pools. Each pool adds up compared rows of level-1 buckets that are too small to
- * show a change by themselves, without those of a new platform. False: out of memory. */
+ * show a change by themselves, without those of a new platform. A pool has at least two buckets.
+ * False: out of memory. */
 bool gate_add_pools(struct gate *g);
+/* Does a compared row fail, that is, is it new or regressed? */
+typedef bool (*gate_fails)(const struct gate *g, const struct gate_row *row);
+/* Takes out of each pool that fails the buckets that fail by themselves: what is left must be
+ * compared anew. A pool that keeps fewer than two buckets is removed. from: the index of the first
+ * pool. *trimmed: a pool has changed or is gone. False: out of memory. */
+bool gate_trim_pools(struct gate *g, size_t from, gate_fails fails, bool *trimmed);
+/* Frees the rows and what they own. */
+void gate_release_rows(struct gate *g);
 
 /* gate_platform.c. Sets `platform` of each row that the base does not have and whose dumps all come
  * from systems, or all from devices, that the base did not have. */

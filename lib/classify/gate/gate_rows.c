@@ -199,6 +199,47 @@ static size_t put_pool(struct gate *g, size_t from, struct pool_key key) {
     return g->rows.len - 1;
 }
 
+/* Frees what a row owns. */
+static void release_row(struct gate_row *row) {
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        clusters_release(&row->events[run]);
+        distinct_release(&row->who[run]);
+    }
+    VEC_RELEASE(&row->members);
+}
+
+/* Removes the pools, which are the rows from `from` on, that have fewer than two buckets: such a
+ * bucket has a row of its own, with the same counts. False: out of memory. */
+static bool drop_pools_of_one(struct gate *g, size_t from) {
+    size_t kept = from, *moved = calloc(g->rows.len - from + 1, sizeof *moved);
+    for (size_t at = from; moved && at < g->rows.len; at++) {
+        bool keep = g->rows.data[at].members.len > 1;
+        moved[at - from] = keep ? kept : NO_ROW;
+        if (keep) {
+            g->rows.data[kept++] = g->rows.data[at];
+        } else {
+            release_row(&g->rows.data[at]);
+        }
+    }
+    for (size_t i = 0; moved && i < from * GATE_POOLS; i++) {
+        size_t *pool = &g->rows.data[i / GATE_POOLS].pools[i % GATE_POOLS];
+        *pool = *pool == NO_ROW ? NO_ROW : moved[*pool - from];
+    }
+    g->rows.len = moved ? kept : g->rows.len;
+    free(moved);
+    return moved;
+}
+
+/* Adds a bucket's row to a pool. False: out of memory. */
+static bool pool_row(struct gate *g, const struct gate_row *row, size_t at) {
+    struct gate_row *pool = &g->rows.data[at];
+    bool ok = VEC_PUSH(&pool->members, row->bucket);
+    for (size_t run = 0; ok && run < RATES_RUNS; run++) {
+        ok = add_row(pool, run, row);
+    }
+    return ok;
+}
+
 bool gate_add_pools(struct gate *g) {
     size_t from = g->rows.len;
     for (size_t i = 0; i < from; i++) {
@@ -208,19 +249,73 @@ bool gate_add_pools(struct gate *g) {
         }
         for (size_t kind = 0; kind < GATE_POOLS; kind++) {
             size_t at = put_pool(g, from, pool_of(&g->rows.data[i], kind));
-            if (at == NO_ROW) {
+            if (at == NO_ROW || !pool_row(g, &g->rows.data[i], at)) {
                 return false;
             }
-            struct gate_row *row = &g->rows.data[i], *pool = &g->rows.data[at];
-            row->pools[kind] = at;
-            pool->pooled++;
-            for (size_t run = 0; run < RATES_RUNS; run++) {
-                if (!add_row(pool, run, row)) {
-                    return false;
-                }
-            }
+            g->rows.data[i].pools[kind] = at;
         }
+    }
+    if (!drop_pools_of_one(g, from)) {
+        return false;
     }
     count_users(g, from);
     return true;
+}
+
+/* Empties a pool, so that its members can be added anew. */
+static void empty_pool(struct gate_row *pool) {
+    release_row(pool);
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        pool->events[run] = (struct clusters){0};
+        pool->who[run] = (struct distinct){0};
+        pool->stalls[run] = pool->length_unknown[run] = 0;
+    }
+    pool->apart = 0;
+    pool->trimmed = true;
+}
+
+/* Empties those pools that fail and have a bucket that fails. */
+static bool empty_failing_pools(struct gate *g, size_t from, gate_fails fails) {
+    bool any = false;
+    for (size_t i = 0; i < from; i++) {
+        bool member = g->rows.data[i].pools[0] != NO_ROW || g->rows.data[i].pools[1] != NO_ROW;
+        for (size_t kind = 0; member && fails(g, &g->rows.data[i]) && kind < GATE_POOLS; kind++) {
+            size_t at = g->rows.data[i].pools[kind];
+            if (at != NO_ROW && !g->rows.data[at].trimmed && fails(g, &g->rows.data[at])) {
+                empty_pool(&g->rows.data[at]);
+                any = true;
+            }
+        }
+    }
+    return any;
+}
+
+bool gate_trim_pools(struct gate *g, size_t from, gate_fails fails, bool *trimmed) {
+    *trimmed = empty_failing_pools(g, from, fails);
+    for (size_t i = 0; *trimmed && i < from; i++) {
+        for (size_t kind = 0; kind < GATE_POOLS; kind++) {
+            size_t at = g->rows.data[i].pools[kind];
+            if (at == NO_ROW || !g->rows.data[at].trimmed) {
+                continue;
+            }
+            if (fails(g, &g->rows.data[i])) {
+                g->rows.data[at].apart++;
+                g->rows.data[i].pools[kind] = NO_ROW;
+            } else if (!pool_row(g, &g->rows.data[i], at)) {
+                return false;
+            }
+        }
+    }
+    if (*trimmed && !drop_pools_of_one(g, from)) {
+        return false;
+    }
+    count_users(g, *trimmed ? from : g->rows.len);
+    return true;
+}
+
+void gate_release_rows(struct gate *g) {
+    for (size_t i = 0; i < g->rows.len; i++) {
+        release_row(&g->rows.data[i]);
+    }
+    VEC_RELEASE(&g->rows);
 }

@@ -41,6 +41,13 @@ static void gate_json_put_row(struct jsonw *w, const struct gate *g, const struc
         gate_add_title(title, row);
         jsonw_member_cstr(w, "title", strbuf_cstr(title));
     }
+    if (row->pool) {
+        jsonw_member_array(w, "buckets");
+        for (size_t i = 0; i < row->members.len; i++) {
+            jsonw_cstr(w, row->members.data[i]->id);
+        }
+        jsonw_end_array(w);
+    }
     strbuf_clear(title);
     gate_add_remark(title, g, row);
     if (title->len) {

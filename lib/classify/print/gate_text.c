@@ -7,6 +7,8 @@
 
 #include "classify/print/apart_text.h"
 
+enum { MEMBERS_MAX = 3 }; /* maximum number of a pool's buckets that are named */
+
 const char *const gate_measure_names[GATE_MEASURES] = {"stalls", "time", "users"};
 
 /* Returns the divisor that turns a measure's events into the unit of the report. */
@@ -78,7 +80,7 @@ static void add_several(struct strbuf *b, const struct gate_row *row) {
     }
     const char *none = row->level == 'f' ? "the app's own code" : "no cause";
     text_add_clean(b, row->pool[0] ? row->pool : none);
-    strbuf_addf(b, ", %zu small bucket%s together", row->pooled, row->pooled == 1 ? "" : "s");
+    strbuf_addf(b, ", %zu buckets together", row->members.len);
 }
 
 void gate_add_title(struct strbuf *b, const struct gate_row *row) {
@@ -154,9 +156,25 @@ static void add_reason(struct strbuf *b, const struct gate *g, const struct gate
     }
 }
 
+/* Appends the ids of a pool's buckets, and how many were taken out of it. */
+static void add_members(struct strbuf *b, const struct gate_row *row) {
+    size_t shown = row->members.len < MEMBERS_MAX ? row->members.len : MEMBERS_MAX;
+    for (size_t i = 0; i < shown; i++) {
+        strbuf_addf(b, "%s%s", i ? ", " : "of ", row->members.data[i]->id);
+    }
+    if (row->members.len > shown) {
+        strbuf_addf(b, " and %zu more", row->members.len - shown);
+    }
+    if (row->apart) {
+        strbuf_addf(b, "; without %zu bucket%s", row->apart,
+                    row->apart == 1 ? " that fails by itself" : "s that fail by themselves");
+    }
+}
+
 void gate_add_remark(struct strbuf *b, const struct gate *g, const struct gate_row *row) {
     size_t before = b->len;
     add_reason(b, g, row);
+    add_members(b, row);
     if (row->was) {
         strbuf_addf(b, "%swas %s in the baseline", b->len > before ? "; " : "", row->was->id);
     }
@@ -175,7 +193,7 @@ static void gate_text_add_row(struct strbuf *b, const struct gate *g, const stru
         strbuf_addc(b, '\n');
     }
     if (row->verdict == GATE_NEW || row->verdict == GATE_PLATFORM || row->verdict == GATE_IGNORED ||
-        row->suspect || row->was) {
+        row->suspect || row->was || row->members.len) {
         strbuf_addstr(b, "            ");
         gate_add_remark(b, g, row);
         strbuf_addc(b, '\n');
@@ -303,7 +321,7 @@ void gate_add_notes(struct strbuf *b, const struct gate *g) {
     strbuf_addf(
         b,
         "A rise of %u %% is seen or excluded for %u.%u %% of the stalls: in their bucket, or "
-        "only in all small ones of a cause or framework together.\n",
+        "only in several of a cause or framework together.\n",
         g->options.regressed_percent, (unsigned)(g->decided_permille / 10),
         (unsigned)(g->decided_permille % 10));
     if (g->uncompared_permille) {

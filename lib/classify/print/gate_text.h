@@ -39,10 +39,10 @@ void gate_add_rate(struct strbuf *b, const struct gate *g, const struct gate_row
 /* Appends a row's measure in both runs, with the ratio if it could be compared: "1.20 → 1.44 in
  * 1,000 hours, × 1.20 (0.90 to 1.60)". */
 void gate_add_measure(struct strbuf *b, const struct gate *g, const struct gate_row *row, size_t m);
-/* Appends the remark on a row that is new, ignored or suspect, came with a system or device, or has
- * another id in the baseline: "new with iOS 18, …"; nothing for any other row. */
+/* Appends the remark on a row that is new, ignored or suspect, came with a system or device, has
+ * another id in the baseline, or is a pool: "new with iOS 18, …"; nothing for any other row. */
 void gate_add_remark(struct strbuf *b, const struct gate *g, const struct gate_row *row);
-/* Appends a row's title: "draw ← show", "all stalls", "lock, 12 small buckets together". */
+/* Appends a row's title: "draw ← show", "all stalls", "lock, 12 buckets together". */
 void gate_add_title(struct strbuf *b, const struct gate_row *row);
 /* Appends the numbers of rows by verdict: "1 regressed, 0 new, 2 of 40 without enough data". */
 void gate_add_counts(struct strbuf *b, const struct gate *g);

@@ -11,6 +11,7 @@
 #include "cli_dumps.h"
 #include "cli_symbols.h"
 #include "page/page.h"
+#include "triage/classify_buckets.h"
 
 enum {
     OPT_SYMBOLS = 1,
@@ -32,6 +33,7 @@ enum {
     OPT_DETAIL,
     OPT_SOURCE_URL,
     OPT_ANNOTATE,
+    OPT_BUCKETS,
     OPT_ANSWER_EACH,
     OPT_HEADS,
     OPT_PERIODS,
@@ -232,6 +234,10 @@ static const struct cli_option options[] = {
     {OPT_ANNOTATE, 0, "annotate", NULL,
      "no table: pass every dump through with its bucket and cause, as \"class\"",
      CLI_FLAG(struct classify_settings, annotate)},
+    {OPT_BUCKETS, 0, "buckets", "FILE",
+     "… with the ids of the buckets in which the table of this partial (or a folder of\n"
+     "partials), or of this history, counts it; self: of the dumps, read twice",
+     CLI_TEXT(struct classify_settings, buckets)},
     CLI_ANSWER_EACH_OPTION(OPT_ANSWER_EACH, struct classify_settings, answer_each),
     CLI_HEADS_OPTION(OPT_HEADS, struct classify_settings, heads),
     {OPT_PERIODS, 0, "periods", "hour|day",
@@ -318,7 +324,8 @@ static const struct cli_option options[] = {
 const struct cli_tool classify_tool = {
     .name = "stallclassify",
     .synopsis = "[-F FORMAT] [--where TERMS] [--top N] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
-                "--annotate [--where TERMS] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
+                "--annotate [--buckets FILE|self] [--where TERMS] [-d PATH]... [-o FILE]\n"
+                " [DUMP|FOLDER|-]...\n"
                 "--annotate --answer-each [--where TERMS] [-d PATH]... -\n"
                 "--partial --answer-each --heads [--periods hour|day] [--annotate] [-d PATH]... -\n"
                 "--explain ID [--where TERMS] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
@@ -529,6 +536,7 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
         return CLI_EXIT;
     }
     if (!classify_check_values(&classify_tool, s) ||
+        !classify_check_buckets(&classify_tool, s, p) ||
         !classify_check_watch(&classify_tool, &s->watch, s->history.path,
                               p->operand_count || run_of(s) != RUN_TABLE)) {
         return CLI_EXIT;

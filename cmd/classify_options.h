@@ -25,6 +25,7 @@ struct classify_settings {
     bool annotate, answer_each, heads, skip_missing, lint;
     enum { CLASSIFY_HOURLY, CLASSIFY_DAILY } periods; /* value of --periods */
     const char *explain;                              /* id of --explain; NULL = not given */
+    const char *buckets;                              /* value of --buckets; NULL = not given */
     uint64_t cap_s, jobs;
     struct key_options key; /* all options of keys but the rules */
     const char *store, *learn;

@@ -3,6 +3,8 @@
 #include "cli_dumps.h"
 
 #include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/filemap.h"
 #include "base/path.h"
@@ -150,6 +152,61 @@ int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t co
     strbuf_release(&d->no_stall.names);
     cli_answers_release(&d->answers);
     return status;
+}
+
+/* ---- reading twice ---- */
+
+bool cli_dumps_can_reread(char *const *operands, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct stat is;
+        if (strcmp(operands[i], "-") == 0 ||
+            (stat(operands[i], &is) == 0 && !S_ISREG(is.st_mode) && !S_ISDIR(is.st_mode))) {
+            return false;
+        }
+    }
+    return count > 0;
+}
+
+struct first_reading {
+    struct cli_dumps *dumps;
+    struct dump_pipeline pipeline;
+    bool failed; /* memory ran out */
+};
+
+static void first_failed(void *ctx, const char *where, const struct err *why) {
+    struct first_reading *r = ctx;
+    (void)where;
+    r->failed = r->failed || why->code == ERR_NOMEM;
+}
+
+static void first_went_on(void *ctx, uint64_t dumps) {
+    struct first_reading *r = ctx;
+    cli_progress_update(&r->dumps->progress, dumps);
+}
+
+static void first_read(void *ctx, int fd, const char *name, bool found) {
+    struct first_reading *r = ctx;
+    (void)dump_pipeline_read(&r->pipeline, fd, name, found);
+}
+
+enum st cli_dumps_read_first(struct cli_dumps *d, const struct dump_pipeline_ops *ops, void *ctx,
+                             const char *what, unsigned jobs, char **operands, size_t count,
+                             struct err *e) {
+    struct first_reading r = {.dumps = d};
+    r.pipeline = (struct dump_pipeline){.ops = ops,
+                                        .ctx = ctx,
+                                        .watch = {first_failed, first_went_on, &r},
+                                        .maps = d->pipeline.maps,
+                                        .paths = d->pipeline.paths,
+                                        .process = d->pipeline.process};
+    if (dump_pipeline_open(&r.pipeline, jobs, e) != ST_OK) {
+        return ST_ERR;
+    }
+    cli_progress_begin(&d->progress, what);
+    (void)cli_for_each_input(d->tool, operands, count, first_read, first_failed, &r);
+    dump_pipeline_close(&r.pipeline);
+    cli_progress_end(&d->progress);
+    return r.failed ? err_nomem(e) : ST_OK;
 }
 
 /* ---- maps of reports ---- */

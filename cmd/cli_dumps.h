@@ -46,6 +46,15 @@ void cli_dumps_init(struct cli_dumps *d, const struct cli_tool *tool,
  * a line is no failure. Returns CLI_OK; CLI_USAGE as cli_for_each_input does; CLI_FAILED, with the
  * error printed, if nothing could be read for want of memory or threads. */
 int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t count);
+/* Can all operands (see cli_for_each_input) be read twice? They can if each is a regular file, a
+ * folder, or missing; stdin, which is read without operands, cannot. */
+bool cli_dumps_can_reread(char *const *operands, size_t count);
+/* Reads the operands by other operations than the command's, before cli_dumps_run reads them.
+ * Inputs that cannot be read are not told, as the second reading tells them. what: the counted
+ * things, for the progress. ST_ERR: out of memory or threads. */
+enum st cli_dumps_read_first(struct cli_dumps *d, const struct dump_pipeline_ops *ops, void *ctx,
+                             const char *what, unsigned jobs, char **operands, size_t count,
+                             struct err *e) BASE_MUST_USE;
 /* Counts a file of a folder as skipped; other_input calls it for a file that is none of its
  * inputs. path is borrowed during the call. */
 void cli_dumps_skip(struct cli_dumps *d, const char *path);

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/strbuf.h"
 #include "symbolize/learn_dump.h"
@@ -136,26 +135,6 @@ bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o
 
 enum { LEARN_WINDOW = 16 };
 
-/* Can all operands (see cli_for_each_input) be read twice? They can if each is a regular file, a
- * folder, or missing; stdin, which is read without operands, cannot. */
-static bool can_read_twice(char *const *operands, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        struct stat is;
-        if (strcmp(operands[i], "-") == 0 ||
-            (stat(operands[i], &is) == 0 && !S_ISREG(is.st_mode) && !S_ISDIR(is.st_mode))) {
-            return false;
-        }
-    }
-    return count > 0;
-}
-
-struct learning {
-    struct learned_names *names;
-    struct cli_dumps *dumps;
-    struct dump_pipeline pipeline;
-    bool failed; /* memory ran out */
-};
-
 /* Does the text contain `what`? The search first finds the byte at index `rare` of `what`. */
 static bool learn_has_text(const char *text, size_t len, const char *what, size_t rare) {
     size_t what_len = strlen(what);
@@ -185,8 +164,7 @@ static bool learn_wanted(void *ctx, const char *text, size_t len) {
 static enum st learn_work(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e) {
     (void)result;
     (void)worker;
-    const struct learning *l = ctx;
-    return learn_dump(l->names, d, e);
+    return learn_dump(ctx, d, e);
 }
 
 static enum st learn_take(void *ctx, struct dump *d, void *result, struct err *e) {
@@ -200,65 +178,37 @@ static enum st learn_take(void *ctx, struct dump *d, void *result, struct err *e
 static const struct dump_pipeline_ops learn_ops = {
     .window = LEARN_WINDOW, .wanted = learn_wanted, .work = learn_work, .take = learn_take};
 
-static void learn_failed(void *ctx, const char *where, const struct err *why) {
-    struct learning *l = ctx;
-    (void)where;
-    l->failed = l->failed || why->code == ERR_NOMEM;
-}
-
-static void learn_went_on(void *ctx, uint64_t dumps) {
-    struct learning *l = ctx;
-    cli_progress_update(&l->dumps->progress, dumps);
-}
-
-static void learn_read(void *ctx, int fd, const char *name, bool found) {
-    struct learning *l = ctx;
-    (void)dump_pipeline_read(&l->pipeline, fd, name, found);
-}
-
-/* Adds the names in the operands' dumps and reports to n, reading with `jobs` threads. Unreadable
- * inputs are not reported, as the second reading reports them. ST_ERR: out of memory or threads. */
-static enum st learn_inputs(struct learned_names *n, struct cli_dumps *d, unsigned jobs,
-                            char **operands, size_t count, struct err *e) {
-    struct learning l = {.names = n, .dumps = d};
-    l.pipeline = (struct dump_pipeline){.ops = &learn_ops,
-                                        .ctx = &l,
-                                        .watch = {learn_failed, learn_went_on, &l},
-                                        .maps = d->pipeline.maps,
-                                        .process = d->pipeline.process};
-    if (dump_pipeline_open(&l.pipeline, jobs, e) != ST_OK) {
-        return ST_ERR;
-    }
-    cli_progress_begin(&d->progress, "dumps read for names");
-    (void)cli_for_each_input(d->tool, operands, count, learn_read, learn_failed, &l);
-    dump_pipeline_close(&l.pipeline);
-    cli_progress_end(&d->progress);
-    return l.failed ? err_nomem(e) : ST_OK;
-}
-
 bool cli_symbols_check_learn(const struct cli_tool *tool, const char *learn, bool no_learn) {
     return !(learn && no_learn) || cli_reject(tool, "--learn excludes --no-learn");
 }
 
-/* Reads the inputs for names, and makes the symbolizer use these, if the inputs can be read twice;
- * else sets s->streaming. */
-static enum st learn_first(struct cli_symbols *s, unsigned jobs, char **operands, size_t count,
-                           struct err *e) {
-    s->streaming = !can_read_twice(operands, count);
+bool cli_symbols_learn(struct cli_symbols *s, struct cli_dumps *dumps, unsigned jobs,
+                       char **operands, size_t count) {
+    struct err e = {0};
+    if (!s->names || s->learnt) {
+        return true;
+    }
+    s->learnt = true;
+    s->streaming = !cli_dumps_can_reread(operands, count);
     if (s->streaming) {
-        return ST_OK;
+        return true;
     }
     learned_sources_use_names(s->learned, s->names);
-    return learn_inputs(s->names, s->dumps, jobs, operands, count, e);
+    if (cli_dumps_read_first(dumps, &learn_ops, s->names, "dumps read for names", jobs, operands,
+                             count, &e) != ST_OK) {
+        cli_dumps_fail(dumps, NULL, &e);
+        return false;
+    }
+    return true;
 }
 
 int cli_symbols_run(struct cli_symbols *s, struct cli_dumps *dumps, unsigned jobs, char **operands,
                     size_t count) {
     struct err e = {0};
-    if (s->names && learn_first(s, jobs, operands, count, &e) != ST_OK) {
-        cli_dumps_fail(dumps, NULL, &e);
+    if (!cli_symbols_learn(s, dumps, jobs, operands, count)) {
         return CLI_FAILED;
     }
+    s->learnt = false;
     int status = cli_dumps_run(dumps, jobs, operands, count);
     if (s->short_named > 0 && !dumps->quiet) {
         cli_say(dumps->tool->name,

@@ -57,6 +57,7 @@ struct cli_symbols {
     uint64_t short_named;
     char short_id[72];
     bool streaming; /* the inputs are read once, so their names are kept but not used */
+    bool learnt;    /* private: cli_symbols_learn has read the inputs of the next run */
 };
 
 /* Is the value a valid one of --use? False: an error was printed. */
@@ -66,12 +67,16 @@ bool cli_symbols_check_use(const struct cli_tool *tool, const char *value);
  * printed. */
 bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o,
                       struct cli_dumps *dumps, unsigned jobs);
-/* Calls cli_dumps_run with the dumps that cli_symbols_open got. Unless --no-learn was given, it
- * first reads all inputs for names if they can be read twice; with --learn, the learned names are
- * added to its store if cli_dumps_run returned CLI_OK. Prints how many dumps have names that R8
- * made short, unless dumps->quiet. If s is closed, cli_symbols_run only calls cli_dumps_run.
- * Returns the result of cli_dumps_run; CLI_FAILED, with the error printed, if the first reading
- * failed. */
+/* Reads the operands of the next cli_symbols_run for names, if they can be read again and
+ * --no-learn was not given. cli_symbols_run does that itself, unless it was done; a command that
+ * looks at the inputs before that run calls it first. False: an error was printed. */
+bool cli_symbols_learn(struct cli_symbols *s, struct cli_dumps *dumps, unsigned jobs,
+                       char **operands, size_t count);
+/* Calls cli_dumps_run with the dumps that cli_symbols_open got, after cli_symbols_learn; with
+ * --learn, the learned names are added to its store if cli_dumps_run returned CLI_OK. Prints how
+ * many dumps have names that R8 made short, unless dumps->quiet. If s is closed, cli_symbols_run
+ * only calls cli_dumps_run. Returns the result of cli_dumps_run; CLI_FAILED, with the error
+ * printed, if the first reading failed. */
 int cli_symbols_run(struct cli_symbols *s, struct cli_dumps *dumps, unsigned jobs, char **operands,
                     size_t count);
 /* Calls symbolize_dump for a dump that cli_symbols_run reads; with --learn, keeps the dump's own

@@ -7,6 +7,7 @@
 #include "cli_dumps.h"
 #include "cli_symbols.h"
 #include "dump/dump.h"
+#include "triage/classify_buckets.h"
 #include "triage/classify_by.h"
 #include "triage/classify_explain.h"
 #include "triage/classify_marks.h"
@@ -106,7 +107,9 @@ static void tell_unsaid(const struct classify_run *run) {
  * exit status. */
 static int pass_through(struct classify_run *run, const struct classify_settings *s,
                         const struct cli_parser *p) {
-    if (!cli_output_open(&run->output, s->output.path, &run->dumps.failures)) {
+    struct triage_options o = options_of(run, s);
+    if (!classify_read_buckets(run, s, p, &o) ||
+        !cli_output_open(&run->output, s->output.path, &run->dumps.failures)) {
         return CLI_FAILED;
     }
     int status = cli_symbols_run(&run->symbols, &run->dumps, (unsigned)s->jobs, p->operands,
@@ -565,6 +568,8 @@ int main(int argc, char **argv) {
     }
     triage_free(run.triage);
     triage_free(run.base);
+    bucket_places_free(run.places);
+    triage_free(run.buckets);
     classify_periods_release(&run.periods);
     explain_choice_release(&run.explain);
     cli_symbols_close(&run.symbols);

@@ -34,12 +34,16 @@ static struct sink *annotated(struct classify_run *run) {
 static enum st annotate(const struct classify_run *run, const struct dump *d,
                         struct classify_result *r, struct err *e) {
     struct sink sink = sink_to_strbuf(&r->text);
+    struct dump_place place;
+    if (bucket_places_find(run->places, &r->key, &place, e) != ST_OK) {
+        return ST_ERR;
+    }
     if (!run->annotate) {
-        enum st head = annotate_head(d, &r->key, 0, &sink, e);
+        enum st head = annotate_head(d, &r->key, &place, 0, &sink, e);
         sink_char(&sink, '\n');
         return sink_close(&sink, head == ST_OK ? e : NULL) == ST_OK ? head : ST_ERR;
     }
-    enum st st = annotate_dump(d, &r->key, run->rules_hash, &sink, e);
+    enum st st = annotate_dump(d, &r->key, &place, run->rules_hash, &sink, e);
     st = sink_close(&sink, e) == ST_OK ? st : ST_ERR;
     if (st != ST_OK || !run->dumps.answers.heads) {
         return st;
@@ -47,7 +51,7 @@ static enum st annotate(const struct classify_run *run, const struct dump *d,
     struct strbuf json = r->text;
     r->text = (struct strbuf){0};
     sink = sink_to_strbuf(&r->text);
-    st = annotate_head(d, &r->key, json.len - 1, &sink, e);
+    st = annotate_head(d, &r->key, &place, json.len - 1, &sink, e);
     sink_write(&sink, json.data, json.len);
     strbuf_release(&json);
     return sink_close(&sink, e) == ST_OK ? st : ST_ERR;
@@ -325,6 +329,19 @@ const struct dump_pipeline_ops classify_dumps_ops = {.result_size = sizeof(struc
                                                      .refuse = classify_refuse,
                                                      .pass_refused = classify_pass_refused,
                                                      .answered = classify_answered};
+
+static enum st count_for_buckets(void *ctx, struct dump *d, void *result, struct err *e) {
+    struct classify_run *run = ctx;
+    const struct classify_result *r = result;
+    return triage_add(run->buckets, d, &r->key, r->wanted, NULL, e);
+}
+
+const struct dump_pipeline_ops classify_buckets_ops = {.result_size =
+                                                           sizeof(struct classify_result),
+                                                       .window = WINDOW_PER_JOB,
+                                                       .work = classify_work,
+                                                       .take = count_for_buckets,
+                                                       .release = classify_release};
 
 void classify_tell_doubts(const struct cli_tool *tool, const struct triage *t) {
     if (t) {

@@ -2,6 +2,7 @@
 #ifndef STALLKIT_CMD_CLASSIFY_RUN_H
 #define STALLKIT_CMD_CLASSIFY_RUN_H
 
+#include "classify/gate/bucket_places.h"
 #include "classify/print/explain_choice.h"
 #include "classify/stats/triage.h"
 #include "cli_dumps.h"
@@ -21,6 +22,8 @@ struct classify_run {
     struct triage *triage;
     /* The baseline: the triage of --baseline, or of the history's days before --since. */
     struct triage *base;
+    struct triage *buckets;       /* the counts of --buckets, finished; NULL = none */
+    struct bucket_places *places; /* made of them; NULL = none */
     uint64_t rules_hash;
     struct keyer *keyers[CLI_JOBS_MAX];        /* one for each worker */
     struct former_keyers former[CLI_JOBS_MAX]; /* one for each worker, for --explain */
@@ -41,6 +44,9 @@ struct classify_run {
 void classify_fail(struct classify_run *run, const char *where, const struct err *why);
 /* The functions that process each dump and session record; their ctx is the run. */
 extern const struct dump_pipeline_ops classify_dumps_ops;
+/* The functions that count each dump in run->buckets, for --buckets self; run->annotate must be
+ * false. Session records are left out. */
+extern const struct dump_pipeline_ops classify_buckets_ops;
 
 /* Prints the numbers of differing duplicates, of contradicting stalls and of refused session
  * records, unless they are 0, and whether the stalled time passes 2^63 - 1 ms. t may be NULL. */

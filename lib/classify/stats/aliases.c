@@ -48,12 +48,13 @@ static size_t unresolved(const struct bucket *b) {
     return n;
 }
 
-const struct bucket *alias_index_find(const struct alias_index *index, const struct bucket_set *set,
-                                      const struct bucket *b) {
+const struct bucket *alias_index_find_id(const struct alias_index *index,
+                                         const struct bucket_set *set, const char *id,
+                                         size_t nameless) {
     uint64_t number;
-    size_t low, nameless = unresolved(b);
+    size_t low;
     const struct bucket *found = NULL;
-    if (!nameless || !parse_hex(b->id, strlen(b->id), &number)) {
+    if (!nameless || !parse_hex(id, strlen(id), &number)) {
         return NULL;
     }
     LOWER_BOUND(low, index->aliases.len, index->aliases.data[low].number, number);
@@ -61,8 +62,8 @@ const struct bucket *alias_index_find(const struct alias_index *index, const str
         const struct bucket *other = set->buckets.data[index->aliases.data[low].bucket];
         size_t lacks = unresolved(other);
         /* If both have the same number of nameless frames, `other` may still know the starts of
-         * nameless functions, which b does not. */
-        bool knows_more = lacks < nameless || (lacks == nameless && strcmp(other->id, b->id) != 0);
+         * nameless functions, which the one with this id does not. */
+        bool knows_more = lacks < nameless || (lacks == nameless && strcmp(other->id, id) != 0);
         if (knows_more) {
             if (found) {
                 return NULL;
@@ -71,6 +72,11 @@ const struct bucket *alias_index_find(const struct alias_index *index, const str
         }
     }
     return found;
+}
+
+const struct bucket *alias_index_find(const struct alias_index *index, const struct bucket_set *set,
+                                      const struct bucket *b) {
+    return alias_index_find_id(index, set, b->id, unresolved(b));
 }
 
 /* Each bucket of a chain of aliases has fewer nameless frames than the one before, or as many but

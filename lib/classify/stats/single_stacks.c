@@ -45,7 +45,8 @@ struct stack_joining {
     VEC(struct sampled_bucket) sampled; /* ascending by hash; of equal hashes the best is first */
     struct alias_index ids[KEY_LEVELS]; /* of all buckets, by their own ids */
     struct triage_into into;
-    bool any; /* a bucket is joined */
+    struct strbuf text; /* scratch */
+    bool any;           /* a bucket is joined */
 };
 
 /* ---- keys ---- */
@@ -183,7 +184,7 @@ static void put_helper_text(struct strbuf *text, const struct bucket *b, size_t 
  * its place; NULL: no sample shows them. */
 static const struct near_id *shown_by(struct stack_joining *j, const struct bucket *b,
                                       size_t helpers, const struct bucket *found) {
-    struct strbuf *text = &j->t->scratch;
+    struct strbuf *text = &j->text;
     uint64_t number;
     const struct near_id *n = number_of_bucket(b, &number) ? bucket_near(found, number) : NULL;
     if (n || helpers == 0) {
@@ -360,6 +361,7 @@ static bool joining_begin(struct stack_joining *j, struct triage *t) {
 
 static void joining_end(struct stack_joining *j) {
     VEC_RELEASE(&j->sampled);
+    strbuf_release(&j->text);
     for (size_t level = 0; level < KEY_LEVELS; level++) {
         free(j->into.level[level]);
         alias_index_release(&j->ids[level]);
@@ -375,7 +377,7 @@ static bool join_busy(struct triage *t) {
             join_family(&j, b);
         }
     }
-    ok = ok && !t->scratch.failed && take_in(&j);
+    ok = ok && !j.text.failed && take_in(&j);
     joining_end(&j);
     return ok;
 }
@@ -466,6 +468,62 @@ static bool join_frameworks(struct triage *t) {
     }
     ok = ok && take_in(&j);
     joining_end(&j);
+    return ok;
+}
+
+/* ---- dumps that the triage has not counted ---- */
+
+struct busy_functions {
+    struct stack_joining j;
+};
+
+bool busy_functions_new(struct busy_functions **out, struct triage *t) {
+    struct busy_functions *f = calloc(1, sizeof *f);
+    bool ok = f != NULL;
+    if (ok) {
+        f->j.t = t;
+        ok = file_all(&f->j);
+    }
+    if (!ok) {
+        busy_functions_free(f);
+        f = NULL;
+    }
+    *out = f;
+    return ok;
+}
+
+void busy_functions_free(struct busy_functions *f) {
+    if (f) {
+        joining_end(&f->j);
+    }
+    free(f);
+}
+
+bool busy_functions_find(const struct busy_functions *f, const struct stall_key *key,
+                         const char *id, const struct bucket **out) {
+    const struct key *of = &key->level[1];
+    struct stack_joining j = {.t = f->j.t};
+    struct bucket_frame frames[KEY_FRAMES_MAX];
+    const struct bucket_frame *pointers[KEY_FRAMES_MAX];
+    struct cause_tally cause = {.cause = key->cause, .dumps = 1};
+    struct tally tally = {.dumps = 1, .samples = key->samples, .hits = key->hits};
+    struct bucket b = {.tally = &tally, .frames = pointers, .frame_count = of->count};
+    memcpy(b.id, id, sizeof b.id);
+    j.sampled.data = f->j.sampled.data;
+    j.sampled.len = f->j.sampled.len;
+    tally.causes.data = &cause;
+    tally.causes.len = 1;
+    for (size_t i = 0; i < of->count; i++) {
+        const struct frame_info *info = of->frames[i].info;
+        frames[i] = (struct bucket_frame){.image = info->image,
+                                          .function = info->function,
+                                          .in_app = info->in_app,
+                                          .resolved = info->resolved};
+        pointers[i] = &frames[i];
+    }
+    *out = find_busy(&j, &b);
+    bool ok = !j.text.failed;
+    strbuf_release(&j.text);
     return ok;
 }
 

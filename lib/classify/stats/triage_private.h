@@ -232,6 +232,18 @@ bool triage_join_versions(struct triage *t);
  * (triage_options.stays) is not joined. The ids become aliases. False: out of memory, and t can
  * only be freed. */
 bool triage_join_single_stacks(struct triage *t);
+/* The busy functions of a finished triage, to which triage_join_single_stacks would join dumps that
+ * it does not have. It is not changed by look-ups, so threads may share it. */
+struct busy_functions;
+/* Finds the busy functions of t, which is borrowed and must not change. False: out of memory, and
+ * *out is NULL. */
+bool busy_functions_new(struct busy_functions **out, struct triage *t);
+/* Frees busy functions, which may be NULL. */
+void busy_functions_free(struct busy_functions *f);
+/* Sets *out to the level-2 bucket to which a bucket of this key alone, whose id of level 2 is
+ * given, would be joined; NULL: none. False: out of memory. */
+bool busy_functions_find(const struct busy_functions *f, const struct stall_key *key,
+                         const char *id, const struct bucket **out);
 /* Returns an array, malloc'ed, that maps each bucket of the set to itself. NULL = out of memory. */
 uint32_t *bucket_set_identity(const struct bucket_set *set);
 
@@ -249,9 +261,13 @@ bool alias_index_build(struct alias_index *index, const struct bucket_set *set);
 void alias_index_release(struct alias_index *index);
 /* Sorts an index to which aliases were appended. */
 void alias_index_sort(struct alias_index *index);
-/* Returns the only other bucket of the set that has b's id as an alias and has at most as many
- * frames without a name as b. NULL if there is none, or several, or if all frames of b have names.
- * b may belong to another triage. */
+/* Returns the only bucket of the set, of another id, that has this id as an alias and has at most
+ * `nameless` frames without a name, as many as the key with the id has. NULL if there is none, or
+ * several, or if nameless is 0. */
+const struct bucket *alias_index_find_id(const struct alias_index *index,
+                                         const struct bucket_set *set, const char *id,
+                                         size_t nameless);
+/* alias_index_find_id for the id of b, which may belong to another triage. */
 const struct bucket *alias_index_find(const struct alias_index *index, const struct bucket_set *set,
                                       const struct bucket *b);
 

@@ -21,7 +21,7 @@ final class Filters implements Serializable {
     private final EnumMap<Work, List<List<String>>> commands = new EnumMap<>(Work.class);
     private final long timeoutMillis;
 
-    /** --bin: folder of the commands; --symbols: stores and files, between commas; --rules: a file; --timeout: seconds. */
+    /** --bin: folder of the commands; --symbols: stores and files, between commas; --rules: a file; --buckets: partials; --timeout: seconds. */
     Filters(ParameterTool options) {
         String partials = options.get("partials", "hour"), packing = options.get("annotated", "gzip");
         if (!packing.matches("gzip|zstd|false")) throw new IllegalArgumentException("--annotated " + packing + ": is gzip, zstd or false");
@@ -35,7 +35,8 @@ final class Filters implements Serializable {
         List<String> symbols = Stream.of(options.get("symbols", "").split(",")).filter(path -> !path.isEmpty())
             .flatMap(path -> Stream.of("-d", absolute(path))).toList();
         List<String> rules = options.has("rules") ? List.of("--rules", absolute(options.get("rules"))) : List.of();
-        List<String> classify = joined(List.of(bin + "stallclassify", "-j", "1", "--answer-each", "--heads"), rules);
+        List<String> buckets = options.has("buckets") ? List.of("--buckets", absolute(options.get("buckets"))) : List.of();
+        List<String> classify = joined(List.of(bin + "stallclassify", "-j", "1", "--answer-each", "--heads"), rules, buckets);
         List<String> count = counts ? List.of("--partial", "--periods", partials.equals("day") ? "day" : "hour") : List.of("--annotate");
         List<List<String>> first = List.of(joined(List.of(bin + "stallsym", "-q", "-j", "1", "--answer-each"), symbols, List.of("-")));
         if (!annotated && !symbols.isEmpty()) { // dumps with names are not wanted, so stallclassify itself looks the names up

@@ -40,6 +40,12 @@ bool names_generic_for(const char *name, size_t len, const char **type, size_t *
  * block or a lambda was written; to the whole name if it names none of these. */
 void names_enclosing(const char *name, size_t len, const char **function, size_t *function_len);
 
+/* Appends the member of the protocol's requirement, `draw` or `body.getter`, if the readable name
+ * is that of a protocol's witness in Swift, `protocol witness for Shop.Drawable.draw() -> () in
+ * conformance Shop.Cart : Shop.Drawable in Shop`, whose normalised name is that of the conforming
+ * type's method, `Cart.draw`. False: it is not, and nothing is appended. */
+bool names_witness(const char *name, size_t len, struct strbuf *member);
+
 /* Finds the library that a source file belongs to, by the folder for the code of others that it
  * lies in: `Alamofire` of `/b/SourcePackages/checkouts/Alamofire/Source/Core/Session.swift`,
  * `regex` of

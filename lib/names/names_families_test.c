@@ -162,7 +162,7 @@ static const struct name_family families[] = {
     {"Cart.subscript.getter",
      {"$s4Shop4CartCyAA4ItemVSicig", "Shop.Cart.subscript.getter : (Swift.Int) -> Shop.Item",
       "Cart.subscript.getter"}},
-    {"Drawable.draw",
+    {"Cart.draw",
      {"$s4Shop4CartCAA8DrawableA2aDP4drawyyFTW",
       "protocol witness for Shop.Drawable.draw() -> () in conformance Shop.Cart : Shop.Drawable in "
       "Shop",

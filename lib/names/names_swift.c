@@ -8,9 +8,11 @@
  * follows the path (" -> ", " : "). In names without such a type, such as `Shop.Cart.deinit` and
  * `type metadata for Shop.Cart`, only the last part of `Shop.Cart` is kept, which both forms
  * have. */
-#include "names/names_private.h"
+#include "names/names.h"
 
 #include <string.h>
+
+#include "names/names_private.h"
 
 /* An operator's name is searched for in at most this many bytes: a bound on each look-ahead keeps
  * the scan linear. */
@@ -26,6 +28,7 @@ struct swift_scan {
     bool modules;  /* modules are kept */
     bool unclosed; /* some bracket has no closing bracket, so none is searched for any more */
     bool of_type;  /* paths name types, of which only the last name is kept */
+    bool witness;  /* a skipped wrapper was that of a protocol's witness */
 };
 
 static bool swift_rest_starts(const struct swift_scan *sc, const char *prefix) {
@@ -75,6 +78,13 @@ static void skip_signature_specialization(struct swift_scan *sc) {
     sc->at = end;
 }
 
+static bool take_witness(struct swift_scan *sc) {
+    static const char *const witness[] = {"protocol witness for ", NULL};
+    bool taken = swift_take_word(sc, witness);
+    sc->witness = sc->witness || taken;
+    return taken;
+}
+
 /* Skips one wrapper around the name at the scan: a thunk, a specialisation, an attribute. False:
  * there is no wrapper. */
 static bool skip_wrapper(struct swift_scan *sc) {
@@ -95,7 +105,6 @@ static bool skip_wrapper(struct swift_scan *sc) {
                                         "back deployment fallback for ",
                                         "dynamically replaceable thunk for ",
                                         "default override of ",
-                                        "protocol witness for ",
                                         "protocol self-conformance witness for ",
                                         "async function pointer to ",
                                         "coro function pointer to ",
@@ -112,7 +121,7 @@ static bool skip_wrapper(struct swift_scan *sc) {
                                           "inlined generic function <",
                                           NULL};
     static const char *const signature[] = {"function signature specialization <", NULL};
-    if (swift_take_word(sc, plain)) {
+    if (swift_take_word(sc, plain) || take_witness(sc)) {
         return true;
     }
     if (swift_take_word(sc, grouped)) {
@@ -462,6 +471,86 @@ static bool take_type_phrase(struct swift_scan *sc) {
     return phrase > 0;
 }
 
+/* ---- witnesses ---- */
+
+static const char in_conformance[] = " in conformance ";
+
+/* Returns the offset in out of the member of the protocol's requirement that was written there,
+ * behind the dot after the protocol's name: `draw` of `Drawable.draw`. The length of out: there is
+ * none. */
+static size_t requirement_member(const struct swift_scan *sc, size_t *protocol) {
+    static const char fixed[] = "static ";
+    const char *text = sc->out->data ? sc->out->data : "";
+    size_t at = sc->base, len = sc->out->len;
+    at += names_starts(text + at, len - at, fixed) ? sizeof fixed - 1 : 0;
+    *protocol = at;
+    for (unsigned names = sc->modules && sc->full ? 2 : 1; names > 0; names--) {
+        at = names_find(text, len, at, ".");
+        at += at < len;
+    }
+    return at;
+}
+
+/* Writes the path of the conforming type at the scan, without type parameters; nothing for a type
+ * that has no path, as a tuple. */
+static void add_conforming_type(const struct swift_scan *sc, struct strbuf *out) {
+    static const char parameters[] = "<T>";
+    struct swift_scan type = {.s = sc->s,
+                              .len = sc->len,
+                              .at = sc->at + sizeof in_conformance - 1,
+                              .out = out,
+                              .modules = sc->modules};
+    if (swift_rest_starts(&type, "<")) {
+        swift_skip_group(&type);
+        type.at += swift_rest_starts(&type, " ");
+    }
+    type.full = names_find(type.s, type.len, type.at, " : ") < type.len;
+    if (type.at >= type.len || !swift_add_path(&type)) {
+        return;
+    }
+    for (size_t at = names_find(strbuf_cstr(out), out->len, 0, parameters); at < out->len;
+         at = names_find(out->data, out->len, at, parameters)) {
+        swift_cut(&type, at, at + sizeof parameters - 1);
+    }
+}
+
+/* Replaces the protocol of a requirement that was written by the type whose witness of it this is,
+ * `Drawable.draw in conformance Cart` by `Cart.draw`: the witness calls that method or, if the
+ * compiler has inlined it there, is the method. */
+static void name_by_conforming_type(struct swift_scan *sc) {
+    struct strbuf type = {0}, member = {0};
+    size_t protocol, at = requirement_member(sc, &protocol);
+    add_conforming_type(sc, &type);
+    if (type.len > 0 && at < sc->out->len) {
+        strbuf_add(&member, sc->out->data + at, sc->out->len - at);
+        strbuf_truncate(sc->out, protocol);
+        strbuf_add(sc->out, type.data, type.len);
+        strbuf_addc(sc->out, '.');
+        strbuf_add(sc->out, strbuf_cstr(&member), member.len);
+    }
+    sc->out->failed = sc->out->failed || type.failed || member.failed;
+    strbuf_release(&type);
+    strbuf_release(&member);
+}
+
+bool names_witness(const char *name, size_t len, struct strbuf *member) {
+    struct strbuf text = {0};
+    struct swift_scan sc = {.s = name, .len = len, .out = &text};
+    while (sc.at < sc.len && skip_wrapper(&sc)) {
+    }
+    size_t protocol, at = 0;
+    if (sc.witness) {
+        swift_find_form(&sc);
+        scan_function(&sc);
+        at = requirement_member(&sc, &protocol);
+        strbuf_add(member, strbuf_cstr(&text) + at, text.len - at);
+    }
+    bool found = sc.witness && at < text.len;
+    member->failed = member->failed || text.failed;
+    strbuf_release(&text);
+    return found;
+}
+
 void names_swift(const char *s, size_t len, bool modules, struct strbuf *out) {
     static const char *const blocks[] = {"completion handler block implementation", NULL};
     static const char *const applies[] = {"partial apply forwarder", "partial apply ObjC forwarder",
@@ -482,6 +571,9 @@ void names_swift(const char *s, size_t len, bool modules, struct strbuf *out) {
         end_before_root(&sc);
         swift_find_form(&sc);
         scan_function(&sc);
+        if (sc.witness && swift_rest_starts(&sc, in_conformance)) {
+            name_by_conforming_type(&sc);
+        }
     }
     while (out->len > sc.base && out->data[out->len - 1] == ' ') {
         strbuf_truncate(out, out->len - 1);

@@ -207,6 +207,59 @@ static void rust_names_lose_hashes_and_type_arguments(void **state) {
     CHECK(names_normalise, rows);
 }
 
+static void a_witness_is_the_method_of_the_conforming_type(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"protocol witness for View.body.getter in conformance TideList", "TideList.body.getter"},
+        {"protocol witness for SwiftUI.View.body.getter : A.Body in conformance Shop.Tides.List : "
+         "SwiftUI.View in Shop",
+         "Tides.List.body.getter"},
+        {"protocol witness for View.body.getter in conformance Tides.List",
+         "Tides.List.body.getter"},
+        {"protocol witness for Comparable.< infix(_:_:) in conformance Waypoint",
+         "Waypoint.< infix(_:_:)"},
+        {"protocol witness for static Swift.Comparable.< infix(A, A) -> Swift.Bool in conformance "
+         "Shop.Waypoint : Swift.Comparable in Shop",
+         "static Waypoint.< infix(_:_:)"},
+        {"protocol witness for mangling.WitnessTest.take<A, B where A: mangling.WitnessTest>(A1, "
+         "y: B1) -> () in conformance <A> mangling.Context<A> : mangling.WitnessTest in mangling",
+         "Context.take<T>(_:y:)"},
+        {"protocol witness for WitnessTest.take<A, B>(_:y:) in conformance <A> Context<A>",
+         "Context.take<T>(_:y:)"},
+        {"(2) suspend resume partial function for protocol witness for Loader.load() in "
+         "conformance Cart",
+         "Cart.load"},
+        {"protocol witness for Encodable.encode(to:) in conformance (Cart in _83378C430F65473055F1B"
+         "D53F3ADCDB7)",
+         "Cart.encode(to:)"},
+        {"protocol witness for Drawable.draw() in conformance [A]", "Drawable.draw"},
+        {"protocol witness for Drawable.draw()", "Drawable.draw"},
+        {"protocol witness for draw() in conformance Cart", "draw"},
+    };
+    CHECK(names_normalise, rows);
+}
+
+static void the_member_of_a_witness_is_known(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"protocol witness for View.body.getter in conformance TideList", "body.getter"},
+        {"merged protocol witness for static Swift.Comparable.< infix(A, A) -> Swift.Bool in "
+         "conformance Shop.Waypoint : Swift.Comparable in Shop",
+         "< infix(_:_:)"},
+        {"Cart.draw()", ""},
+        {"protocol witness for draw() in conformance Cart", ""},
+        {"protocol witness table for Cart : Drawable in Shop", ""},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct strbuf member = {0};
+        assert_int_equal(names_witness(rows[i].in, strlen(rows[i].in), &member),
+                         rows[i].out[0] != '\0');
+        assert_string_equal(strbuf_cstr(&member), rows[i].out);
+        strbuf_release(&member);
+    }
+}
+
 static void go_names_keep_receivers_and_lose_closure_numbers(void **state) {
     (void)state;
     static const struct row rows[] = {
@@ -258,7 +311,7 @@ static void swift_names_keep_labels_and_lose_types_and_wrappers(void **state) {
         {"@objc Shop.Cart.viewDidLoad() -> ()", "Cart.viewDidLoad"},
         {"dispatch thunk of Shop.Cart.draw() -> ()", "Cart.draw"},
         {"protocol witness for Shop.View.draw() -> () in conformance Shop.Cart : Shop.View in Shop",
-         "View.draw"},
+         "Cart.draw"},
         {"reabstraction thunk helper from @callee_owned () -> () to @callee_owned () -> (@out ())",
          "reabstraction thunk"},
         {"(1) suspend resume partial function for Shop.Cart.load() async -> ()", "Cart.load"},
@@ -558,6 +611,8 @@ int main(void) {
         cmocka_unit_test(what_compilers_and_linkers_append_goes),
         cmocka_unit_test(objective_c_names_are_kept_whole),
         cmocka_unit_test(rust_names_lose_hashes_and_type_arguments),
+        cmocka_unit_test(a_witness_is_the_method_of_the_conforming_type),
+        cmocka_unit_test(the_member_of_a_witness_is_known),
         cmocka_unit_test(go_names_keep_receivers_and_lose_closure_numbers),
         cmocka_unit_test(swift_names_keep_labels_and_lose_types_and_wrappers),
         cmocka_unit_test(marks_and_numbers_of_virtual_machines_are_folded),

@@ -99,11 +99,27 @@ static bool has_function(const struct key *key, const struct frame_info *info) {
     return false;
 }
 
+/* Is frame i a witness of a Swift protocol that only calls the method, the next frame inwards? One
+ * that calls something else has the method inlined, and stands for it. */
+static bool is_witness_thunk(const struct keyer *k, const struct judged_stack *s, size_t i) {
+    const char *member = judged_at(k, s, i)->info->witness;
+    if (!member || i == 0) {
+        return false;
+    }
+    const struct frame_info *called = judged_at(k, s, i - 1)->info;
+    size_t len = strlen(called->function), end = strlen(member);
+    return called->in_app && len > end && called->function[len - end - 1] == '.' &&
+           strcmp(called->function + len - end, member) == 0;
+}
+
 static void add_functions(const struct keyer *k, const struct judged_stack *s, enum stand_in who,
                           size_t from, struct key levels[KEY_LEVELS], struct key *action) {
     unsigned counted[KEY_LEVELS] = {0};
     for (size_t i = from; i < s->cut; i = find_stand_in(k, s, who, i + 1)) {
         struct key_frame f = key_frame_of(judged_at(k, s, i));
+        if (is_witness_thunk(k, s, i)) {
+            continue;
+        }
         for (size_t n = 0; n < KEY_LEVELS; n++) {
             if (counted[n] < k->options.wanted[n] && !has_function(&levels[n], f.info)) {
                 key_add(&levels[n], &f);

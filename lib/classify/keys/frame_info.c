@@ -310,6 +310,19 @@ static bool find_made_for(struct frame_table *t, const struct raw_frame *f,
     return info->made_for != NULL;
 }
 
+/* Sets info->witness. False: out of memory. */
+static bool find_witness(struct frame_table *t, const struct raw_frame *f,
+                         struct frame_info *info) {
+    if (!t->rules || !f->function) {
+        return true;
+    }
+    strbuf_clear(&t->qualified);
+    if (names_witness(strbuf_cstr(&t->full), t->full.len, &t->qualified)) {
+        info->witness = frame_table_keep(t, &t->qualified);
+    }
+    return !t->qualified.failed && (info->witness || t->qualified.len == 0);
+}
+
 struct frame_info *raw_frame_info(struct frame_table *t, const struct raw_frame *f) {
     struct frame_info *info = arena_alloc(&t->arena, sizeof *info);
     size_t index = t->infos.len;
@@ -339,7 +352,9 @@ struct frame_info *raw_frame_info(struct frame_table *t, const struct raw_frame 
         strbuf_addstr(&t->function, f->function);
         cap_function(&t->function);
     }
-    return find_made_for(t, f, info) && finish_info(t, f, info, index) ? info : NULL;
+    return find_made_for(t, f, info) && find_witness(t, f, info) && finish_info(t, f, info, index)
+               ? info
+               : NULL;
 }
 
 /* Returns the canonical info of like's image and function; if there is none, a copy of `like`

@@ -70,6 +70,9 @@ struct frame_info {
     size_t owner_len;
     /* The function is the first of a program, by its name, or one of Go's package main. */
     bool starts_program;
+    /* The member that a witness of a Swift protocol calls, `body.getter`, see names_witness; NULL =
+     * the function is no witness. */
+    const char *witness;
     /* private: the info of this function as one of a linked library, and as one of the app; NULL =
      * not made yet */
     struct frame_info *as_linked, *as_app;

@@ -38,34 +38,50 @@ enum st history_set_options(struct history *h, const struct triage_options *o, s
     return check_cap(h, o->cap_ms, e);
 }
 
-/* Sets h->rules to the row of the options' rules, which is added if it is missing, and stores the
- * cap, which is refused if the history has another one. */
-static enum st note_options(struct history *h, struct err *e) {
-    char hash[20], cap[24];
+/* Sets h->rules to the row of the rules with this hash. ST_NONE: there is none. */
+static enum st find_rules(struct history *h, const char *hash, struct err *e) {
     struct sql_statement *s;
-    snprintf(hash, sizeof hash, "%016" PRIx64, h->options.rules_hash);
-    snprintf(cap, sizeof cap, "%" PRIu64, h->options.cap_ms);
-    if (check_cap(h, h->options.cap_ms, e) != ST_OK ||
-        history_set_fact(h, "cap_ms", cap, e) != ST_OK ||
-        sql_prepare(h->file, &s, "INSERT OR IGNORE INTO rules(hash, words) VALUES(?1, ?2)", e) !=
-            ST_OK) {
+    if (sql_prepare(h->file, &s, "SELECT id FROM rules WHERE hash = ?1", e) != ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_text(s, 1, hash);
+    enum st st = sql_next(s, e);
+    h->rules = st == ST_OK ? sql_number(s, 0) : h->rules;
+    sql_finish(s);
+    return st;
+}
+
+/* Adds a row of rules, and drops the former ids that several buckets have. Former ids are computed
+ * by the rules and the making of keys of their time, which may have given one to stalls that have
+ * nothing in common; what these rules still give comes back with the next dumps of its buckets. */
+static enum st put_rules(struct history *h, const char *hash, struct err *e) {
+    struct sql_statement *s;
+    if (sql_run(h->file,
+                "DELETE FROM alias WHERE id IN"
+                " (SELECT id FROM alias GROUP BY id HAVING count(*) > 1)",
+                e) != ST_OK ||
+        sql_prepare(h->file, &s, "INSERT INTO rules(hash, words) VALUES(?1, ?2)", e) != ST_OK) {
         return ST_ERR;
     }
     sql_bind_text(s, 1, hash);
     sql_bind_text(s, 2, h->options.rules);
     enum st st = sql_step(s, e);
     sql_finish(s);
-    if (st != ST_OK ||
-        sql_prepare(h->file, &s, "SELECT id FROM rules WHERE hash = ?1", e) != ST_OK) {
+    return st == ST_OK ? find_rules(h, hash, e) : st;
+}
+
+/* Sets h->rules to the row of the options' rules, which is added if it is missing, and stores the
+ * cap, which is refused if the history has another one. */
+static enum st note_options(struct history *h, struct err *e) {
+    char hash[20], cap[24];
+    snprintf(hash, sizeof hash, "%016" PRIx64, h->options.rules_hash);
+    snprintf(cap, sizeof cap, "%" PRIu64, h->options.cap_ms);
+    if (check_cap(h, h->options.cap_ms, e) != ST_OK ||
+        history_set_fact(h, "cap_ms", cap, e) != ST_OK) {
         return ST_ERR;
     }
-    sql_bind_text(s, 1, hash);
-    st = sql_next(s, e);
-    if (st == ST_OK) {
-        h->rules = sql_number(s, 0);
-    }
-    sql_finish(s);
-    return st;
+    enum st st = find_rules(h, hash, e);
+    return st == ST_NONE ? put_rules(h, hash, e) : st;
 }
 
 /* ---- cells ---- */

@@ -50,6 +50,29 @@ static void a_mark_of_a_former_id_is_one_of_the_bucket(void **state) {
     assert_marked(f, "link", "");
 }
 
+/* Earlier keys gave one former id to all code without an image, whatever it did. */
+static void other_rules_keep_no_former_id_of_several_buckets(void **state) {
+    struct fixture_history *f = *state;
+    make_former_ids(f);
+    change(f, "INSERT INTO alias(id, bucket) VALUES(15, 1), (15, 2), (15, 3);"
+              "INSERT INTO mark(bucket, name, value, set_at) VALUES(15, 'owner', 'x', ''),"
+              " (11, 'note', 'x', '')");
+    assert_marked(f, "owner", "1 2 3 15 ");
+    reopen(f, HISTORY_WRITE);
+    add_range(f, 50, 60);
+    assert_marked(f, "owner", "1 2 3 15 ");
+    f->options.rules_hash = 2;
+    reopen(f, HISTORY_WRITE);
+    add_range(f, 60, 70);
+    assert_marked(f, "owner", "15 ");
+    assert_marked(f, "note", "1 11 ");
+    assert_int_equal(number_of(f, "SELECT count(*) FROM alias WHERE id IN (11, 12, 13, 14)"), 4);
+    f->options.rules_hash = 1;
+    reopen(f, HISTORY_WRITE);
+    add_range(f, 70, 80);
+    assert_int_equal(number_of(f, "SELECT count(*) FROM rules"), 2);
+}
+
 static int32_t day_in_november(const char *text) {
     int32_t day = 0;
     assert_true(history_day_parse(text, strlen(text), &day));
@@ -98,6 +121,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(without_marks_no_bucket_is_listed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_mark_of_a_former_id_is_one_of_the_bucket, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(other_rules_keep_no_former_id_of_several_buckets, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_change_beside_uncommitted_dumps_is_refused, set_up,
                                         tear_down),

@@ -110,13 +110,23 @@ static enum st partial_if_due(struct classify_run *run, struct err *e) {
     return due ? next_partial(run, e) : ST_OK;
 }
 
-/* Counts an answered dump. A failure ends the run: what was answered must have been counted. */
+/* Ends the run, as what is answered must have been counted: the line gets no answer. */
+static void break_counting(struct classify_run *run, const struct err *why) {
+    if (!run->broken) {
+        classify_fail(run, NULL, why);
+    }
+    run->broken = true;
+}
+
+/* Counts an answered dump. */
 static enum st count_in_period(struct classify_run *run, const struct dump *d,
                                const struct classify_result *r, struct err *e) {
     struct triage *t;
     enum st st = classify_period_at(&run->periods, d->time, &t, e);
     st = st == ST_OK ? triage_add(t, d, &r->key, r->wanted, NULL, e) : st;
-    run->broken = run->broken || st != ST_OK;
+    if (st != ST_OK) {
+        break_counting(run, e);
+    }
     return st;
 }
 
@@ -177,7 +187,9 @@ static enum st count_session(struct classify_run *run, const char *text, size_t 
     st = st == ST_OK ? classify_period_at(&run->periods, o.time, &t, e) : st;
     st = st == ST_OK ? triage_add_session(t, &filter, text, len, e) : st;
     strbuf_release(&o.text);
-    run->broken = run->broken || (st != ST_OK && (e->code == ERR_NOMEM || e->code == ERR_IO));
+    if (st != ST_OK && (e->code == ERR_NOMEM || e->code == ERR_IO)) {
+        break_counting(run, e);
+    }
     return st;
 }
 

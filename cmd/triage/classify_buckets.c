@@ -87,7 +87,8 @@ static bool read_partial_buckets(struct classify_run *run, const char *path) {
     if (!run->buckets) {
         err_set(&e, ERR_FORMAT, "no partial in it");
     } else if (triage_options_of(run->buckets)->rules_hash != run->rules_hash) {
-        err_set(&e, ERR_USAGE, "made with other rules (%s): their ids are others",
+        err_set(&e, ERR_USAGE,
+                "made with other rules or keys (%s), by which ids are others: make it anew",
                 triage_options_of(run->buckets)->rules);
     }
     if (err_is(&e)) {

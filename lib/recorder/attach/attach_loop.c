@@ -337,7 +337,7 @@ uint64_t attach_loop_step(struct attach_loop *l) {
     }
     attach_watch_look(&l->watch, stallrec_clock_ns());
     if (l->watch.execs) { /* the stall of the program that exec replaced has ended */
-        wait_edges_miss(&l->watch.edges, stallrec_clock_ns());
+        wait_edges_leave(&l->watch.edges, stallrec_clock_ns());
         tell_queue(l);
         attach_loop_write(l, true);
         keep_pauses(l);

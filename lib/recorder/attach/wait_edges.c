@@ -13,38 +13,36 @@ static void tell_core(struct wait_edges *e, enum rec_event_kind kind, uint64_t v
     e->tell(e->tell_ctx, &event);
 }
 
-/* Adds the busy stretch that ends at at_ns to e->fragments_ns, if waits may be missed, a loop is
- * known and the stretch is shorter than a stall. */
-static void count_fragment(struct wait_edges *e, uint64_t at_ns) {
-    uint64_t length_ns = at_ns > e->busy_ns ? at_ns - e->busy_ns : 0;
-    if (e->sampled && e->known && e->busy && length_ns > 0 && length_ns < e->threshold_ns) {
-        e->fragments_ns += length_ns;
-    }
-}
-
-/* Judges the stretches since the loop's last wait, when it waits again or is no longer watched. */
-static void end_fragments(struct wait_edges *e) {
-    if (e->fragments_ns >= e->threshold_ns) {
-        e->unwatched_ns += e->fragments_ns;
-    }
-    e->fragments_ns = 0;
-}
-
-/* Judges the pause in reading before the busy stretch that ends at at_ns. The stretch began in the
- * pause, or with its end. */
-static void count_pause(struct wait_edges *e, uint64_t at_ns) {
+/* Ends the busy stretch at at_ns, and counts it if it is a stall of an open turn. */
+static void end_stretch(struct wait_edges *e, uint64_t at_ns) {
     uint64_t length_ns = e->busy && at_ns > e->busy_ns ? at_ns - e->busy_ns : 0;
-    if (e->pause_ns > 0 && e->known && length_ns + e->pause_ns >= e->threshold_ns) {
-        bool is_told = length_ns >= e->threshold_ns;
-        e->hidden += !is_told;
-        e->unwatched_ns += e->pause_ns + (is_told ? 0 : length_ns);
+    if (e->open_ns != 0 && e->known && length_ns >= e->threshold_ns) {
+        e->told_ns += length_ns;
     }
-    e->pause_ns = 0;
+}
+
+static void forget_turn(struct wait_edges *e) {
+    e->open_ns = e->told_ns = e->lost_ns = e->pauses_ns = 0;
+    e->pauses = 0;
+}
+
+/* Judges the open turn, as the loop waits at at_ns, or is no longer watched; the busy stretch has
+ * ended. Where no stall is told, the turn may have been one, or the loop may have waited while
+ * waits were missed. */
+static void close_turn(struct wait_edges *e, uint64_t at_ns) {
+    uint64_t all_ns = e->open_ns != 0 && at_ns > e->open_ns ? at_ns - e->open_ns : 0;
+    uint64_t left_ns = all_ns > e->told_ns ? all_ns - e->told_ns : 0;
+    if (left_ns >= e->threshold_ns) {
+        e->unwatched_ns += left_ns > e->lost_ns ? left_ns - e->lost_ns : 0;
+        e->hidden += e->pauses;
+    } else if (e->told_ns > 0) {
+        e->unwatched_ns += e->pauses_ns; /* it is not known whether the stall was longer */
+    }
+    forget_turn(e);
 }
 
 static void tell_wait_edge(struct wait_edges *e, enum rec_loop_event kind, uint64_t at_ns) {
-    count_fragment(e, at_ns);
-    count_pause(e, at_ns);
+    end_stretch(e, at_ns);
     e->busy = kind != REC_LOOP_SLEEP;
     e->busy_ns = e->busy ? at_ns : 0;
     e->edge_ns = at_ns;
@@ -52,9 +50,11 @@ static void tell_wait_edge(struct wait_edges *e, enum rec_loop_event kind, uint6
 }
 
 static void doubt(struct wait_edges *e, uint64_t at_ns) {
+    end_stretch(e, at_ns);
     e->known = false;
-    e->pause_ns = 0;
-    e->fragments_ns = 0; /* judged again when the loop is known */
+    if (e->sampled) {
+        forget_turn(e); /* count_broken judges it when the loop is known */
+    }
     e->busy = true;
     e->busy_ns = e->edge_ns = at_ns;
     tell_core(e, REC_EVENT_DOUBT, 0, e->begin_ns, at_ns);
@@ -185,6 +185,16 @@ static void count_broken(struct wait_edges *e, const struct finder_interval *idl
 
 /* ---- attribution ---- */
 
+/* Judges the turn that was open when doubt arose, if the loop has waited since. */
+static void end_turn_in_doubt(struct wait_edges *e, const struct finder_interval *idle,
+                              uint32_t count) {
+    for (uint32_t i = 0; i < count && e->open_ns != 0; i++) {
+        if (idle[i].end_ns > e->open_ns && !idle[i].unknown) {
+            close_turn(e, idle[i].begin_ns);
+        }
+    }
+}
+
 /* Reports to the core that the loop, or another loop, is known, and when it was idle before. */
 static void attribute(struct wait_edges *e, uint64_t at_ns) {
     struct finder_interval idle[PAST_MAX], all[PAST_MAX + WAIT_BREAKS];
@@ -194,6 +204,7 @@ static void attribute(struct wait_edges *e, uint64_t at_ns) {
     from_ns = from_ns < e->begin_ns ? e->begin_ns : from_ns;
     from_ns = from_ns < e->breaks_ns ? e->breaks_ns : from_ns;
     count_broken(e, idle, count, past, from_ns, at_ns);
+    end_turn_in_doubt(e, idle, count);
     count = add_breaks(e, idle, count, past, from_ns, all);
     e->known = true;
     tell_core(e, REC_EVENT_ATTRIBUTE, past, from_ns, at_ns);
@@ -242,6 +253,7 @@ void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint
     bool loops = e->finder.believed != 0 && e->finder.open == e->finder.believed;
     if (e->finder.news == FINDER_DOUBTS && loops) {
         tell_wait_edge(e, REC_LOOP_SLEEP, at_ns); /* the turn before the doubt is over */
+        close_turn(e, at_ns);
     }
     take_news(e, at_ns);
     e->blocks = wait->blocking;
@@ -251,8 +263,8 @@ void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint
     } else if (verdict == FINDER_TURN) {
         tell_wait_edge(e, REC_LOOP_TURN, at_ns);
     }
-    if (e->idle || verdict == FINDER_TURN) {
-        end_fragments(e);
+    if (e->known && (e->idle || verdict == FINDER_TURN)) {
+        close_turn(e, at_ns);
     }
 }
 
@@ -274,8 +286,12 @@ void wait_edges_miss(struct wait_edges *e, uint64_t at_ns) {
     if (e->sampled) {
         note_break(e, at_ns);
     } else if (!e->known) {
+        close_turn(e, at_ns);
         finder_miss(&e->finder, at_ns);
         doubt(e, at_ns);
+    }
+    if (e->known && e->open_ns == 0) {
+        e->open_ns = e->busy ? e->busy_ns : at_ns;
     }
     if (e->busy) {
         tell_wait_edge(e, REC_LOOP_SLEEP, at_ns);
@@ -284,21 +300,25 @@ void wait_edges_miss(struct wait_edges *e, uint64_t at_ns) {
 }
 
 void wait_edges_lose(struct wait_edges *e, uint64_t at_ns) {
-    e->missed_ns = e->missed_ns != 0 && at_ns > e->missed_ns ? at_ns : e->missed_ns;
+    if (e->missed_ns != 0 && at_ns > e->missed_ns) {
+        e->lost_ns += at_ns - e->missed_ns;
+        e->missed_ns = at_ns;
+    }
 }
 
 void wait_edges_read(struct wait_edges *e, uint64_t at_ns) {
-    e->pause_ns = e->missed_ns != 0 && at_ns > e->missed_ns ? at_ns - e->missed_ns : 0;
-    e->longest_ns = e->pause_ns > e->longest_ns ? e->pause_ns : e->longest_ns;
+    uint64_t pause_ns = e->missed_ns != 0 && at_ns > e->missed_ns ? at_ns - e->missed_ns : 0;
+    e->longest_ns = pause_ns > e->longest_ns ? pause_ns : e->longest_ns;
     e->missed_ns = 0;
+    if (e->open_ns != 0) {
+        e->pauses++;
+        e->pauses_ns += pause_ns;
+    }
 }
 
 void wait_edges_resume(struct wait_edges *e, uint64_t at_ns) {
-    uint64_t pause_ns = e->pause_ns;
     if (!e->busy) {
-        e->pause_ns = 0;
         tell_wait_edge(e, REC_LOOP_WAKE, at_ns);
-        e->pause_ns = pause_ns;
     }
 }
 
@@ -307,6 +327,7 @@ void wait_edges_rest(struct wait_edges *e, uint64_t at_ns) {
     if (e->busy) {
         tell_wait_edge(e, REC_LOOP_SLEEP, at_ns);
     }
+    close_turn(e, at_ns);
 }
 
 void wait_edges_inside(struct wait_edges *e, uint32_t frames, uint64_t at_ns) {
@@ -319,9 +340,13 @@ void wait_edges_inside(struct wait_edges *e, uint32_t frames, uint64_t at_ns) {
 void wait_edges_finish(struct wait_edges *e, uint64_t at_ns) {
     finder_finish(&e->finder, at_ns);
     take_news(e, at_ns);
-    count_fragment(e, at_ns);
-    count_pause(e, at_ns);
-    end_fragments(e);
+    end_stretch(e, at_ns);
+    close_turn(e, at_ns);
+}
+
+void wait_edges_leave(struct wait_edges *e, uint64_t at_ns) {
+    wait_edges_miss(e, at_ns);
+    close_turn(e, at_ns);
 }
 
 uint64_t wait_edges_place(const struct wait_edges *e) {

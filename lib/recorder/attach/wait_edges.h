@@ -38,18 +38,18 @@ struct wait_edges {
     uint32_t break_count;
     uint64_t breaks_ns;    /* time from which on `breaks` is complete */
     uint64_t threshold_ns; /* ns of the shortest stall */
-    /* Ns of busy stretches since the loop's last wait, each shorter than a stall, with missed waits
-     * between them. */
-    uint64_t fragments_ns;
-    /* Ns of such stretches that would together be a stall if no wait was missed, and of `hidden`,
-     * so that it is not known whether there was one. */
+    /* The open turn: time from which on no wait of the loop was seen, if waits may have been missed
+     * since; 0: none were. The other members are of this time: told_ns: ns of its busy stretches
+     * that are stalls; pauses, pauses_ns: number and ns of its pauses in reading; lost_ns: ns that
+     * the caller counts as unwatched (wait_edges_lose). */
+    uint64_t open_ns, told_ns, pauses, pauses_ns, lost_ns;
+    /* Ns of open turns in which it is not known whether there was a stall, or more of one: the
+     * turn would be a stall if no wait was missed. */
     uint64_t unwatched_ns;
     /* If `sampled` is false: time from which on nothing was read; 0: all is read. */
     uint64_t missed_ns;
-    uint64_t pause_ns;   /* ns for which nothing was read before the current busy stretch */
-    uint64_t longest_ns; /* the longest such pause so far */
-    uint64_t hidden;     /* number of pauses that may hide a stall, or a part without which what was
-                            read is shorter than one */
+    uint64_t longest_ns; /* ns of the longest pause in reading so far */
+    uint64_t hidden;     /* number of pauses in open turns that may be or hide a stall */
 };
 
 /* Functions for the finder, which get ctx. */
@@ -91,6 +91,9 @@ void wait_edges_rest(struct wait_edges *e, uint64_t at_ns);
 void wait_edges_inside(struct wait_edges *e, uint32_t frames, uint64_t at_ns);
 /* Reports that nothing is seen after at_ns, so that the finder decides on the waits that it has. */
 void wait_edges_finish(struct wait_edges *e, uint64_t at_ns);
+
+/* Reports that another program begins at at_ns, which ends the turn. */
+void wait_edges_leave(struct wait_edges *e, uint64_t at_ns);
 
 /* Returns the place of the loop that the finder believes, or believed before there was doubt; 0:
  * none. */

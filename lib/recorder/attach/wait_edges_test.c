@@ -182,6 +182,89 @@ static void lost_time_is_no_part_of_the_pause_after_it(void **state) {
     assert_int_equal(e.longest_ns, 50 * MS);
 }
 
+/* Reads the waits of a busy thread for 2 ms, after each of `pauses` pauses of 48 ms. Returns the
+ * time of the end. */
+static uint64_t pause_often(uint64_t from_ms, unsigned pauses) {
+    for (unsigned i = 0; i < pauses; i++, from_ms += 50) {
+        wait_edges_miss(&e, from_ms * MS);
+        wait_edges_read(&e, (from_ms + 48) * MS);
+        wait_edges_resume(&e, (from_ms + 48) * MS);
+        enter(REPLY, DEEP, true, (from_ms + 49) * MS);
+        wait_edges_exit(&e, (from_ms + 49) * MS);
+    }
+    return from_ms;
+}
+
+static void turn_without_a_wait_of_the_loop_goes_on_over_pauses(void **state) {
+    static const struct {
+        unsigned pauses;
+        uint64_t rest_ms, unwatched_ms, hidden;
+    } cases[] = {
+        {4, 10, 0, 0}, {4, 40, 250, 4}, {20, 10, 1020, 20}, {20, 400, 1008, 20}, {4, 400, 192, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin_edges_at(false);
+        learn_loop();
+        enter(LOOP, SHALLOW, true, 8900 * MS);
+        wait_edges_exit(&e, 8990 * MS);
+        uint64_t at = pause_often(9000, cases[i].pauses);
+        enter(LOOP, SHALLOW, true, (at + cases[i].rest_ms) * MS);
+        assert_int_equal(e.unwatched_ns, cases[i].unwatched_ms * MS);
+        assert_int_equal(e.hidden, cases[i].hidden);
+    }
+}
+
+static void loop_that_is_seen_between_pauses_is_watched(void **state) {
+    (void)state;
+    begin_edges_at(false);
+    learn_loop();
+    enter(LOOP, SHALLOW, true, 8900 * MS);
+    wait_edges_exit(&e, 8990 * MS);
+    for (uint64_t at = 9000; at < 20000; at += 200) {
+        pause_often(at, 4);
+        enter(LOOP, SHALLOW, true, at * MS + 199 * MS);
+        wait_edges_exit(&e, at * MS + 199 * MS);
+    }
+    wait_edges_finish(&e, 20000 * MS);
+    assert_int_equal(e.unwatched_ns, 0);
+    assert_int_equal(e.hidden, 0);
+}
+
+static void turn_over_pauses_ends_with_the_watching_or_the_program(void **state) {
+    static void (*const ends[])(struct wait_edges *, uint64_t) = {wait_edges_finish,
+                                                                  wait_edges_leave};
+    (void)state;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        begin_edges_at(false);
+        learn_loop();
+        enter(LOOP, SHALLOW, true, 8900 * MS);
+        wait_edges_exit(&e, 8990 * MS);
+        ends[i](&e, pause_often(9000, 5) * MS);
+        assert_int_equal(e.unwatched_ns, 260 * MS);
+    }
+}
+
+/* The waits of a shallower place bring doubt, until the loop goes on. */
+static void turn_over_pauses_ends_with_the_first_wait_in_doubt_that_is_the_loops(void **state) {
+    (void)state;
+    begin_edges_at(false);
+    learn_loop();
+    enter(LOOP, SHALLOW, true, 8900 * MS);
+    wait_edges_exit(&e, 8990 * MS);
+    uint64_t at = pause_often(9000, 10);
+    enter(REPLY, SHALLOW + 64, true, at * MS);
+    wait_edges_exit(&e, (at + 10) * MS);
+    assert_false(e.known);
+    assert_int_equal(e.unwatched_ns, 0);
+    for (unsigned i = 1; !e.known && i < 20; i++) {
+        enter(LOOP, SHALLOW, true, (at + 20 * i) * MS);
+        wait_edges_exit(&e, (at + 20 * i + 10) * MS);
+    }
+    assert_true(e.known);
+    assert_int_equal(e.unwatched_ns, 530 * MS);
+    assert_int_equal(e.hidden, 10);
+}
+
 /* What is older than the times that are kept is not judged. */
 static void only_the_latest_missed_waits_are_kept(void **state) {
     (void)state;
@@ -473,6 +556,10 @@ int main(void) {
         T(no_stretch_lasts_over_a_missed_wait),
         T(pause_in_reading_that_may_hide_a_stall_is_not_watched),
         T(lost_time_is_no_part_of_the_pause_after_it),
+        T(turn_without_a_wait_of_the_loop_goes_on_over_pauses),
+        T(loop_that_is_seen_between_pauses_is_watched),
+        T(turn_over_pauses_ends_with_the_watching_or_the_program),
+        T(turn_over_pauses_ends_with_the_first_wait_in_doubt_that_is_the_loops),
         T(only_the_latest_missed_waits_are_kept),
         T(long_reply_does_not_replace_a_loop),
         T(broken_time_as_long_as_a_stall_is_not_watched),

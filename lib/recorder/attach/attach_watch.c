@@ -243,11 +243,6 @@ static void take_stacks(struct attach_watch *w) {
     }
 }
 
-static bool waits_on_conditions(const struct attach_watch *w) {
-    const struct finder_candidate *loop = finder_loop(&w->edges.finder);
-    return loop && loop->object.kind == FINDER_CONDITION;
-}
-
 /* Turns events on and off as the budget has decided. */
 static void switch_events(struct attach_watch *w) {
     const struct edge_budget *b = &w->budget;
@@ -268,12 +263,19 @@ static void switch_events(struct attach_watch *w) {
  * as idle (wait_edges_miss). */
 static void follow_budget(struct attach_watch *w, bool busy_long, uint64_t now_ns) {
     /* Records that were lost before reading pauses; what is lost in a pause is a part of that. */
-    bool lost = w->budget.lost && !w->budget.paused;
+    bool lost = w->budget.lost && !(w->budget.paused && w->budget.kept == 0);
     w->unwatched_ns += lost && now_ns > w->last_ns ? now_ns - w->last_ns : 0;
-    unsigned changes = edge_budget_look(&w->budget, busy_long, waits_on_conditions(w), now_ns);
+    const struct finder_candidate *loop = finder_loop(&w->edges.finder);
+    uint32_t loop_calls = loop ? wait_object_calls(loop->object.kind) : 0;
+    unsigned changes = edge_budget_look(&w->budget, busy_long, loop_calls, !w->edges.known, now_ns);
     switch_events(w);
-    if (changes & EDGE_BUDGET_PAUSED) {
+    if (changes & (EDGE_BUDGET_PAUSED | EDGE_BUDGET_NARROWED)) {
         take_edges(w);
+    }
+    if (changes & EDGE_BUDGET_NARROWED) {
+        wait_edges_narrow(&w->edges, w->last_ns);
+    }
+    if (changes & EDGE_BUDGET_PAUSED) {
         wait_edges_miss(&w->edges, w->last_ns);
         if (lost) {
             wait_edges_lose(&w->edges, now_ns);

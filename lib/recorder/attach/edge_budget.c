@@ -5,6 +5,9 @@ enum {
     LIMITED_MS = 2, /* ms between two looks while a limited thread is read */
     /* Number of waits after which reading the events of a limited thread pauses again. */
     LIMITED_WAITS = 8,
+    /* Number of the loop's own waits in EDGE_BUDGET_LOOK_MS up to which they are read in a pause.
+     */
+    KEPT_WAITS = EDGE_BUDGET_WAITS / 2,
     /* Time in ms: if a loop turns often, only calls that were seen in the last RECENT_MS are
      * read. */
     RECENT_MS = 2000,
@@ -28,7 +31,11 @@ static uint32_t all_calls(bool conditions) {
 
 void edge_budget_begin(struct edge_budget *b, uint64_t now_ns) {
     *b = (struct edge_budget){
-        .calls = all_calls(false), .sleeps = true, .look_ns = now_ns + EDGE_BUDGET_LOOK_MS * MS};
+        .calls = all_calls(false),
+        .sleeps = true,
+        .look_ns = now_ns + EDGE_BUDGET_LOOK_MS * MS,
+        .window_ns = now_ns,
+    };
 }
 
 void edge_budget_enter(struct edge_budget *b, const struct wait_call *call, uint64_t at_ns) {
@@ -36,6 +43,7 @@ void edge_budget_enter(struct edge_budget *b, const struct wait_call *call, uint
     for (unsigned i = 0; i < WAIT_CALLS_MAX; i++) {
         if (wait_call_at(i) == call) {
             b->seen_ns[i] = at_ns;
+            b->loop_waits += b->loop_calls >> i & 1;
         }
     }
 }
@@ -78,25 +86,39 @@ static unsigned look_at_conditions(struct edge_budget *b, bool on_conditions, ui
 
 /* ---- all waits ---- */
 
-static void begin_window(struct edge_budget *b) {
-    b->waits = b->conditions = 0;
+static void begin_window(struct edge_budget *b, uint64_t now_ns) {
+    b->waits = b->conditions = b->loop_waits = 0;
+    b->window_ns = now_ns;
     b->lost = false;
 }
 
-static unsigned pause_reading(struct edge_budget *b, uint64_t now_ns) {
-    begin_window(b);
-    b->limits++;
+/* Begins a pause in which only the calls of `kept` are read. */
+static unsigned pause_reading(struct edge_budget *b, uint32_t kept, uint64_t now_ns) {
+    begin_window(b, now_ns);
+    b->limits += kept == 0;
+    b->kept = kept;
     b->some = b->often = b->limited = b->paused = true;
     b->look_ns = now_ns + EDGE_BUDGET_LOOK_MS * MS;
-    return EDGE_BUDGET_PAUSED;
+    return kept == 0 ? EDGE_BUDGET_PAUSED : EDGE_BUDGET_NARROWED;
 }
 
 static unsigned resume_reading(struct edge_budget *b, uint64_t now_ns) {
-    begin_window(b);
+    unsigned changes = b->kept == 0 ? EDGE_BUDGET_RESUMED : 0;
+    begin_window(b, now_ns);
     b->paused = false;
+    b->kept = 0;
     b->on_ns = now_ns;
     b->look_ns = now_ns + LIMITED_MS * MS;
-    return EDGE_BUDGET_RESUMED;
+    return changes;
+}
+
+/* Returns the calls that are read in the pause that begins: those of the loop, if it waits seldom
+ * itself, and no record was lost. */
+static uint32_t calls_to_keep(const struct edge_budget *b, uint64_t now_ns) {
+    uint64_t passed_ns = now_ns - b->window_ns;
+    bool seldom = b->loop_waits <= 1 || /* one wait does not tell how often it waits */
+                  b->loop_waits * EDGE_BUDGET_LOOK_MS * MS <= passed_ns * KEPT_WAITS;
+    return seldom && !b->lost ? b->loop_calls : 0;
 }
 
 /* Decides by the number of waits and of futex(2) calls since the last decision. Reading pauses if
@@ -105,7 +127,7 @@ static unsigned resume_reading(struct edge_budget *b, uint64_t now_ns) {
 static unsigned look_at_waits(struct edge_budget *b, uint64_t now_ns) {
     uint32_t waits = b->waits + b->conditions;
     if (b->lost || waits >= (b->limited ? LIMITED_WAITS : EDGE_BUDGET_WAITS)) {
-        return pause_reading(b, now_ns);
+        return pause_reading(b, calls_to_keep(b, now_ns), now_ns);
     }
     if (b->limited && now_ns - b->on_ns < EDGE_BUDGET_LOOK_MS * MS) {
         b->look_ns = now_ns + LIMITED_MS * MS;
@@ -114,30 +136,46 @@ static unsigned look_at_waits(struct edge_budget *b, uint64_t now_ns) {
     b->limited = false;
     b->some = waits >= (b->some ? EDGE_BUDGET_SOME - 1 : EDGE_BUDGET_SOME);
     b->often = waits >= (b->often ? EDGE_BUDGET_OFTEN / 2 : EDGE_BUDGET_OFTEN);
-    begin_window(b);
+    begin_window(b, now_ns);
     b->look_ns = now_ns + EDGE_BUDGET_LOOK_MS * MS;
     return 0;
 }
 
-unsigned edge_budget_look(struct edge_budget *b, bool busy_long, bool on_conditions,
+/* Ends the pause when its time is over, or the loop is in doubt whose calls are read; or reads none
+ * of them from now on, as they are too many. */
+static unsigned look_in_pause(struct edge_budget *b, uint64_t now_ns) {
+    if (b->kept != 0 && (b->lost || b->loop_waits >= EDGE_BUDGET_WAITS)) {
+        return pause_reading(b, 0, now_ns);
+    }
+    if (now_ns >= b->look_ns || (b->kept & ~b->loop_calls) != 0) {
+        return resume_reading(b, now_ns);
+    }
+    return 0;
+}
+
+unsigned edge_budget_look(struct edge_budget *b, bool busy_long, uint32_t loop_calls, bool in_doubt,
                           uint64_t now_ns) {
-    unsigned changes = look_at_conditions(b, on_conditions, now_ns);
+    unsigned changes = look_at_conditions(b, (loop_calls & all_calls(true)) != 0, now_ns);
     uint32_t before = b->calls;
-    if (b->paused && now_ns >= b->look_ns) {
-        changes |= resume_reading(b, now_ns);
-    } else if (!b->paused &&
-               (now_ns >= b->look_ns || b->lost || b->waits + b->conditions >= EDGE_BUDGET_WAITS)) {
+    uint32_t kept = in_doubt ? 0 : loop_calls & ~all_calls(true);
+    if (b->loop_calls != kept) {
+        b->loop_waits = b->waits; /* it is not known how many of them are the loop's */
+        b->loop_calls = kept;
+    }
+    if (b->paused) {
+        changes |= look_in_pause(b, now_ns);
+    } else if (now_ns >= b->look_ns || b->lost || b->waits + b->conditions >= EDGE_BUDGET_WAITS) {
         changes |= look_at_waits(b, now_ns);
     }
-    b->sleeps = !b->often || busy_long;
+    b->sleeps = (!b->often || busy_long) && !b->paused;
     b->calls = b->some && !busy_long ? recent_calls(b, now_ns) : all_calls(false);
     if (b->no_conditions) {
         b->calls &= ~all_calls(true);
     }
     if (b->paused) {
-        b->calls = 0;
+        b->calls = b->kept;
     }
-    if ((b->calls & ~before) != 0 && before != 0) {
+    if ((b->calls & ~before) != 0 && before != 0 && !b->paused) {
         changes |= EDGE_BUDGET_WIDENED;
     }
     return changes;

@@ -33,7 +33,7 @@ static unsigned run(struct edge_budget *b, uint64_t *now, const char *name, unsi
             edge_budget_exit(b, call);
         }
         *now = b->look_ns > *now ? b->look_ns : *now + 1;
-        changes |= edge_budget_look(b, false, false, *now);
+        changes |= edge_budget_look(b, false, 0, false, *now);
     }
     return changes;
 }
@@ -84,7 +84,7 @@ static void thread_that_is_busy_for_long_is_read_whole_at_once(void **state) {
     struct edge_budget b = begun(&now);
     uint32_t all = b.calls;
     run(&b, &now, "epoll_pwait", 40, 10);
-    assert_int_equal(edge_budget_look(&b, true, false, now + 1), EDGE_BUDGET_WIDENED);
+    assert_int_equal(edge_budget_look(&b, true, 0, false, now + 1), EDGE_BUDGET_WIDENED);
     assert_int_equal(b.calls, all);
     assert_true(b.sleeps);
 }
@@ -110,7 +110,7 @@ static void lost_records_are_too_many(void **state) {
     uint64_t now;
     struct edge_budget b = begun(&now);
     edge_budget_lose(&b);
-    assert_int_equal(edge_budget_look(&b, false, false, now + 1), EDGE_BUDGET_PAUSED);
+    assert_int_equal(edge_budget_look(&b, false, 0, false, now + 1), EDGE_BUDGET_PAUSED);
     assert_false(b.lost);
 }
 
@@ -141,8 +141,77 @@ static void conditions_of_the_loop_itself_are_read(void **state) {
     for (unsigned k = 0; k < 200; k++) {
         edge_budget_exit(&b, wait_call_at(number_of("futex")));
     }
-    assert_int_equal(edge_budget_look(&b, false, true, now + 1), EDGE_BUDGET_PAUSED);
+    assert_int_equal(edge_budget_look(&b, false, bit_of("futex"), false, now + 1),
+                     EDGE_BUDGET_PAUSED);
     assert_false(b.no_conditions);
+}
+
+/* Simulates a loop on epoll that waits `own` times until the next look, while handlers poll
+ * `others` times. */
+static unsigned run_loop(struct edge_budget *b, uint64_t *now, unsigned own, unsigned others,
+                         bool in_doubt) {
+    for (unsigned i = 0; i < own; i++) {
+        edge_budget_enter(b, wait_call_at(number_of("epoll_pwait")), *now);
+    }
+    for (unsigned i = 0; i < others; i++) {
+        edge_budget_enter(b, wait_call_at(number_of("ppoll")), *now);
+    }
+    *now = b->look_ns > *now ? b->look_ns : *now + 1;
+    return edge_budget_look(b, false, bit_of("epoll_pwait"), in_doubt, *now);
+}
+
+static void loop_that_waits_seldom_itself_is_read_in_the_pause(void **state) {
+    (void)state;
+    uint64_t now;
+    struct edge_budget b = begun(&now);
+    assert_int_equal(run_loop(&b, &now, 1, 1, false), 0);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_int_equal(run_loop(&b, &now, 1, 100, false), EDGE_BUDGET_NARROWED);
+        assert_int_equal(b.calls, bit_of("epoll_pwait"));
+        assert_false(b.sleeps);
+        assert_int_equal(run_loop(&b, &now, 1, 0, false), EDGE_BUDGET_WIDENED);
+        assert_int_equal(b.calls, bit_of("epoll_pwait") | bit_of("ppoll"));
+    }
+    assert_int_equal(b.limits, 0);
+}
+
+static void loop_that_waits_often_itself_is_not_read_in_the_pause(void **state) {
+    (void)state;
+    uint64_t now;
+    struct edge_budget b = begun(&now);
+    assert_int_equal(run_loop(&b, &now, 1, 1, false), 0);
+    assert_int_equal(run_loop(&b, &now, 40, 100, false), EDGE_BUDGET_PAUSED);
+    assert_int_equal(b.calls, 0);
+    assert_int_equal(run_loop(&b, &now, 0, 0, false), EDGE_BUDGET_RESUMED);
+    assert_int_equal(run_loop(&b, &now, 0, 9, false), EDGE_BUDGET_NARROWED);
+    assert_int_equal(run_loop(&b, &now, EDGE_BUDGET_WAITS, 0, false), EDGE_BUDGET_PAUSED);
+    assert_int_equal(b.calls, 0);
+    assert_int_equal(b.limits, 2);
+}
+
+static void waits_of_a_loop_in_doubt_are_read_with_all_others(void **state) {
+    (void)state;
+    uint64_t now;
+    struct edge_budget b = begun(&now);
+    assert_int_equal(run_loop(&b, &now, 1, 1, false), 0);
+    assert_int_equal(run_loop(&b, &now, 1, 100, false), EDGE_BUDGET_NARROWED);
+    assert_int_equal(edge_budget_look(&b, false, bit_of("epoll_pwait"), true, now + 1),
+                     EDGE_BUDGET_WIDENED);
+    assert_false(b.paused);
+    assert_int_equal(run_loop(&b, &now, 1, 100, true), EDGE_BUDGET_PAUSED);
+}
+
+static void lost_records_may_be_the_loops(void **state) {
+    (void)state;
+    uint64_t now;
+    struct edge_budget b = begun(&now);
+    assert_int_equal(run_loop(&b, &now, 1, 1, false), 0);
+    assert_int_equal(run_loop(&b, &now, 1, 100, false), EDGE_BUDGET_NARROWED);
+    edge_budget_lose(&b);
+    assert_int_equal(run_loop(&b, &now, 1, 0, false), EDGE_BUDGET_PAUSED);
+    assert_int_equal(run_loop(&b, &now, 1, 0, false), EDGE_BUDGET_RESUMED);
+    edge_budget_lose(&b);
+    assert_int_equal(run_loop(&b, &now, 0, 100, false), EDGE_BUDGET_PAUSED);
 }
 
 int main(void) {
@@ -155,6 +224,10 @@ int main(void) {
         T(lost_records_are_too_many),
         T(locks_are_not_read_for_longer_each_time),
         T(conditions_of_the_loop_itself_are_read),
+        T(loop_that_waits_seldom_itself_is_read_in_the_pause),
+        T(loop_that_waits_often_itself_is_not_read_in_the_pause),
+        T(waits_of_a_loop_in_doubt_are_read_with_all_others),
+        T(lost_records_may_be_the_loops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

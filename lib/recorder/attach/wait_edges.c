@@ -299,6 +299,13 @@ void wait_edges_miss(struct wait_edges *e, uint64_t at_ns) {
     e->missed_ns = e->sampled ? 0 : at_ns;
 }
 
+void wait_edges_narrow(struct wait_edges *e, uint64_t at_ns) {
+    if (e->blocks && !e->idle) {
+        finder_end(&e->finder, at_ns); /* its end may be missed */
+        e->blocks = false;
+    }
+}
+
 void wait_edges_lose(struct wait_edges *e, uint64_t at_ns) {
     if (e->missed_ns != 0 && at_ns > e->missed_ns) {
         e->lost_ns += at_ns - e->missed_ns;

@@ -75,6 +75,8 @@ void wait_edges_exit(struct wait_edges *e, uint64_t at_ns);
  * known, the waits before at_ns are forgotten (finder_miss), so that the time before at_ns is never
  * attributed. */
 void wait_edges_miss(struct wait_edges *e, uint64_t at_ns);
+/* Reports that, from at_ns on, waits by other calls than the loop's are missed. */
+void wait_edges_narrow(struct wait_edges *e, uint64_t at_ns);
 /* Reports after wait_edges_miss that the time up to at_ns is counted as unwatched by the caller, so
  * that the pause in reading counts from at_ns on. */
 void wait_edges_lose(struct wait_edges *e, uint64_t at_ns);

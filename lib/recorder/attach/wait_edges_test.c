@@ -244,6 +244,23 @@ static void turn_over_pauses_ends_with_the_watching_or_the_program(void **state)
     }
 }
 
+static void narrowed_reading_ends_no_turn(void **state) {
+    (void)state;
+    learn_loop();
+    enter(LOOP, SHALLOW, true, 8900 * MS);
+    wait_edges_exit(&e, 9000 * MS);
+    enter(REPLY, DEEP, true, 9010 * MS);
+    wait_edges_narrow(&e, 9011 * MS); /* the end of the reply is not seen */
+    assert_false(e.blocks);
+    assert_int_equal(e.busy_ns, 9000 * MS);
+    enter(LOOP, SHALLOW, true, 9500 * MS);
+    wait_edges_narrow(&e, 9510 * MS);
+    assert_true(e.idle);
+    wait_edges_exit(&e, 9600 * MS);
+    assert_int_equal(e.busy_ns, 9600 * MS);
+    assert_int_equal(e.unwatched_ns, 0);
+}
+
 /* The waits of a shallower place bring doubt, until the loop goes on. */
 static void turn_over_pauses_ends_with_the_first_wait_in_doubt_that_is_the_loops(void **state) {
     (void)state;
@@ -559,6 +576,7 @@ int main(void) {
         T(turn_without_a_wait_of_the_loop_goes_on_over_pauses),
         T(loop_that_is_seen_between_pauses_is_watched),
         T(turn_over_pauses_ends_with_the_watching_or_the_program),
+        T(narrowed_reading_ends_no_turn),
         T(turn_over_pauses_ends_with_the_first_wait_in_doubt_that_is_the_loops),
         T(only_the_latest_missed_waits_are_kept),
         T(long_reply_does_not_replace_a_loop),

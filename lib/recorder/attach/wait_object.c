@@ -120,3 +120,16 @@ bool wait_arrays_recall(struct wait_arrays *arrays, const struct wait_call *call
     *object = array->object;
     return true;
 }
+
+uint32_t wait_object_calls(enum finder_kind kind) {
+    const struct wait_call *call;
+    uint32_t calls = 0;
+    for (unsigned i = 0; (call = wait_call_at(i)) != NULL; i++) {
+        bool set = call->on == WAIT_ON_POLL || call->on == WAIT_ON_SELECT;
+        bool is_on = (kind == FINDER_EPOLL && call->on == WAIT_ON_EPOLL) ||
+                     (kind == FINDER_SET && set) ||
+                     (kind == FINDER_CONDITION && call->on == WAIT_ON_CONDITION);
+        calls |= (uint32_t)is_on << i;
+    }
+    return calls;
+}

@@ -31,4 +31,8 @@ struct wait_arrays {
 bool wait_arrays_recall(struct wait_arrays *arrays, const struct wait_call *call,
                         const uint64_t args[6], bool ok, struct finder_object *object);
 
+/* Returns the calls that wait on an object of this kind, bit n for wait_call_at(n); none for other
+ * kinds than descriptors and condition variables. */
+uint32_t wait_object_calls(enum finder_kind kind);
+
 #endif

@@ -394,7 +394,10 @@ static bool open_process(struct attach *a, pid_t pid, struct attach_problem *pro
     uint64_t word;
     snprintf(name, sizeof name, "process %d", (int)pid);
     if (!remote_process_open(&a->process, pid)) {
-        return refuse(problem, name, NULL);
+        return refuse(problem, name,
+                      remote_process_is_foreign()
+                          ? "/proc is of another namespace of process ids; mount its own"
+                          : NULL);
     }
     if (!remote_thread_open(&a->leader, &a->process, pid)) {
         return refuse(problem, name, NULL);

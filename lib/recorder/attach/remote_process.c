@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "linux/proc_linux.h"
 #include "linux/signal_linux.h"
 
 #ifndef SYS_pidfd_open
@@ -23,10 +24,19 @@ enum {
     CHILDREN_TEXT = 16 * 1024 /* bytes read at a time of a thread's list of children */
 };
 
+bool remote_process_is_foreign(void) {
+    pid_t listed = proc_listed_pid_async();
+    return listed != 0 && listed != getpid();
+}
+
 bool remote_process_open(struct remote_process *process, pid_t pid) {
     char path[32];
     *process = REMOTE_PROCESS_NONE;
     process->pid = pid;
+    if (remote_process_is_foreign()) {
+        errno = ESRCH;
+        return false;
+    }
     snprintf(path, sizeof path, "/proc/%d", (int)pid);
     process->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (process->folder < 0) {

@@ -20,7 +20,11 @@ struct remote_process {
 
 #define REMOTE_PROCESS_NONE ((struct remote_process){.folder = -1, .ends_fd = -1})
 
-/* Opens the process. False: see errno; ESRCH: there is no such process. */
+/* Is /proc that of another namespace of process ids, where a process's id is another process's? */
+bool remote_process_is_foreign(void);
+
+/* Opens the process. False: see errno; ESRCH: there is no such process, or
+ * remote_process_is_foreign. */
 bool remote_process_open(struct remote_process *process, pid_t pid);
 void remote_process_close(struct remote_process *process);
 

@@ -6,6 +6,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "support/rec_text.h"
+
 struct text {
     const char *at, *end;
 };
@@ -155,6 +157,40 @@ bool proc_parse_filtered_async(const char *text, size_t size) {
     return size == 0 || (find_number_async(text, size, "\nSeccomp:\t", 10, &mode) && mode != 0);
 }
 
+/* ---- the process in /proc ---- */
+
+/* Returns the number at the end of a symbolic link's target; 0: there is none. */
+static pid_t number_in_link_async(const char *path) {
+    char target[64];
+    ssize_t size = readlink(path, target, sizeof target);
+    uint32_t number = 0;
+    for (ssize_t i = 0; i < size; i++) {
+        bool digit = target[i] >= '0' && target[i] <= '9';
+        number = digit ? number * 10 + (uint32_t)(target[i] - '0') : 0;
+    }
+    return (pid_t)number;
+}
+
+pid_t proc_listed_pid_async(void) {
+    return number_in_link_async("/proc/self");
+}
+
+char *proc_put_folder_async(char *to, pid_t pid) {
+    if (pid == getpid()) {
+        return rec_put_text(to, "/proc/self");
+    }
+    return rec_put_number(rec_put_text(to, "/proc/"), (uint64_t)pid);
+}
+
+/* Returns the id that /proc has for a thread of this process, if that is the main thread or the
+ * calling one; else `tid`. */
+static pid_t listed_tid_async(pid_t tid) {
+    pid_t listed = tid == getpid()   ? proc_listed_pid_async()
+                   : tid == gettid() ? number_in_link_async("/proc/thread-self")
+                                     : 0;
+    return listed != 0 ? listed : tid;
+}
+
 /* Writes "/proc/self/task/TID/NAME" to `path`; if it does not fit, `path` becomes "". */
 static void make_path_async(char *path, size_t room, pid_t tid, const char *name) {
     static const char folder[] = "/proc/self/task/";
@@ -181,7 +217,7 @@ static void open_async(struct proc_file *f) {
 }
 
 void proc_file_open_async(struct proc_file *f, pid_t tid, const char *name) {
-    make_path_async(f->path, sizeof f->path, tid, name);
+    make_path_async(f->path, sizeof f->path, listed_tid_async(tid), name);
     open_async(f);
 }
 

@@ -51,6 +51,15 @@ bool proc_parse_handling_async(const char *text, size_t size);
  * under a kernel without it. */
 bool proc_parse_filtered_async(const char *text, size_t size);
 
+/* Returns this process's id as /proc has it. That is another than getpid() in a namespace of
+ * process ids without a /proc of its own, where /proc/PID is another process. 0: /proc is not
+ * there. */
+pid_t proc_listed_pid_async(void);
+
+/* Writes the path of the folder of process `pid` in /proc to `to`, with a NUL; this process's is
+ * "/proc/self". Returns the end, where the NUL is. */
+char *proc_put_folder_async(char *to, pid_t pid);
+
 /* Copies memory of the process `pid`, through the kernel, since it may be unmapped by now. False:
  * not all of it can be read. */
 bool proc_read_memory_async(pid_t pid, uint64_t from, void *to, size_t size);
@@ -62,8 +71,9 @@ struct proc_file {
     char path[64];
 };
 
-/* Opens /proc/self/task/TID/NAME (a short name). If it cannot be opened, errno is the reason, and
- * reads of it fail. */
+/* Opens /proc/self/task/TID/NAME (a short name). The main thread and the calling one are found also
+ * where /proc has other ids for them (proc_listed_pid_async), others are not. If it cannot be
+ * opened, errno is the reason, and reads of it fail. */
 void proc_file_open_async(struct proc_file *f, pid_t tid, const char *name);
 /* Closes the descriptor, unless its number is another file's by now. */
 void proc_file_close_async(struct proc_file *f);

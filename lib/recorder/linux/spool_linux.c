@@ -44,7 +44,10 @@ bool rec_spool_store(unsigned char *to, const unsigned char *from, size_t len) {
 
 uint64_t rec_process_start(uint32_t pid) {
     char path[32], text[1024];
-    rec_put_text(rec_put_number(rec_put_text(path, "/proc/"), pid), "/stat");
+    if ((pid_t)pid != getpid() && proc_listed_pid_async() != getpid()) {
+        return 0; /* the id is another process's in /proc */
+    }
+    rec_put_text(proc_put_folder_async(path, (pid_t)pid), "/stat");
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, text, sizeof text) : -1;
     if (fd >= 0) {

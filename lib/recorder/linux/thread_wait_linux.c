@@ -24,12 +24,10 @@ enum {
 
 /* ---- descriptors ---- */
 
-/* Writes the path "/proc/PID" with `rest` after it, and a number after that. */
+/* Writes the path of the process's folder with `rest` after it, and a number after that. */
 static void make_proc_path_async(char path[PATH_ROOM], pid_t pid, const char *rest,
                                  uint64_t number) {
-    char *at = rec_put_text(path, "/proc/");
-    at = rec_put_number(at, (uint64_t)pid);
-    rec_put_number(rec_put_text(at, rest), number);
+    rec_put_number(rec_put_text(proc_put_folder_async(path, pid), rest), number);
 }
 
 /* Reads the name of the process's descriptor, such as "pipe:[1234]", into `target`; a longer name
@@ -258,8 +256,7 @@ static bool search_sockets_async(pid_t pid, struct socket_search *s) {
                  {"/net/tcp6", take_listener_line_async}};
     for (size_t i = 0; i < sizeof files / sizeof *files && s->count > 0 && !s->found; i++) {
         char path[PATH_ROOM];
-        char *at = rec_put_number(rec_put_text(path, "/proc/"), (uint64_t)pid);
-        rec_put_text(at, files[i].name);
+        rec_put_text(proc_put_folder_async(path, pid), files[i].name);
         if (files[i].take_async != take_listener_line_async || s->port_count > 0) {
             read_lines_async(path, files[i].take_async, s);
         }

@@ -23,6 +23,10 @@
  *     compute     600  nothing waits, and the process used more than one processor; or the
  *                      thread ran for more than half of the stall, but was blocked when its
  *                      stack was taken
+ *     compute     600  the thread's processor time is not known, and it was running when its only
+ *                      stack was taken; 700: in 60 % of the samples or more, the innermost frame
+ *                      is in code that makes no system call; 500: it is so in the only stack. If a
+ *                      rule says compute, too, and is less sure, the rule's confidence
  *     starved     700  nothing waits, the thread was ready to run, and did not run for most
  *                      of the stall
  *     starved     500  nothing waits, the thread did not run for most of the stall, and its
@@ -32,8 +36,9 @@
  *     disk        600  the kernel does not let a signal interrupt the thread's wait, of which
  *                      no frame tells
  *     disk        500  the thread hardly ran, and its stack is in no system call
- *     launch      600  of a stall of kind launch, where nothing else tells, or only starved
- *                      does; disk, compute 600 of the kinds disk-write and cpu
+ *     launch      600  of a stall of kind launch, where nothing else tells, or only starved or a
+ *                      compute of unknown processor time does; disk, compute 600 of the kinds
+ *                      disk-write and cpu
  * */
 #include <inttypes.h>
 #include <string.h>
@@ -123,12 +128,20 @@ static void add_worker(const struct judge *j) {
     }
 }
 
+/* Would this cause say that the thread computed, although how much it ran is not known? What the
+ * whole process used is known then, if it is more than one processor. */
+static bool is_unmeasured(const struct judge *j, enum rule_cause cause) {
+    return cause == CAUSE_COMPUTE && j->k->cpu_permille < 0 &&
+           j->d->stall.cpu_permille <= ONE_PROCESSOR;
+}
+
 static enum st judge_frames(const struct judge *j, struct stall_key *out, struct err *e) {
     const struct frame_info *told = j->chosen->told;
+    const bool unmeasured = told && is_unmeasured(j, told->cause);
     /* The thread ran for a tenth of the stall, or was ready to run, although its stack shows its
      * loop waiting. */
     bool loops = j->chosen->idle && j->k->loop_ran;
-    if (!told || loops) {
+    if (!told || loops || (unmeasured && !cause_ran(j))) {
         return ST_NONE;
     }
     out->cause = told->cause;
@@ -142,6 +155,10 @@ static enum st judge_frames(const struct judge *j, struct stall_key *out, struct
         out->cause = CAUSE_DISK;
         out->confidence = 700;
         strbuf_addstr(j->why, ", not to be interrupted");
+    }
+    if (unmeasured) {
+        cause_add_ran(j);
+        out->confidence = cause_ran(j) < out->confidence ? cause_ran(j) : out->confidence;
     }
     if (told->cause != CAUSE_LOCK || !j->current || j->d->thread_count < 2) {
         return ST_OK;
@@ -161,12 +178,10 @@ static enum st judge_frames(const struct judge *j, struct stall_key *out, struct
 
 /* ---- processor ---- */
 
-/* Did the thread wait when it was captured? False also if its state is not known, is no word of
- * stall-dump(5), such as a virtual machine's `Native`, or is not that of the chosen stack. */
+/* Did the thread wait when it was captured? False also if its state is not that of the chosen
+ * stack. */
 static bool it_waits(const struct judge *j) {
-    const char *state = j->thread ? j->thread->state : NULL;
-    return j->current && (judged_is(state, "waiting") || judged_is(state, "blocked") ||
-                          judged_is(state, "stopped"));
+    return j->current && judged_stands(j->thread);
 }
 
 /* Was the thread on a processor, or ready for one, when it was captured? */
@@ -257,6 +272,26 @@ static bool may_page(const struct judge *j) {
            scan_is_in_own_code(j->k, j->chosen);
 }
 
+/* Judges a thread of which neither frames nor its state tell why it waits, and whose processor time
+ * is not known. */
+static void judge_unmeasured(const struct judge *j, struct stall_key *out) {
+    static const char is[] = "is";
+    strbuf_addstr(j->why, is);
+    cause_add_in(j, j->chosen);
+    bool named = j->why->len > sizeof is - 1;
+    if (!named) {
+        strbuf_clear(j->why);
+    }
+    if (cause_ran(j)) {
+        out->cause = CAUSE_COMPUTE;
+        out->confidence = cause_ran(j);
+        cause_add_ran(j);
+        return;
+    }
+    strbuf_addstr(j->why, named ? ", and no frame tells why, nor how much it ran"
+                                : "no frame tells, nor how much it ran");
+}
+
 static void judge_processor(const struct judge *j, struct stall_key *out) {
     int64_t cpu = j->k->cpu_permille, process = j->d->stall.cpu_permille;
     bool shared = cpu < 0 && process > ONE_PROCESSOR;
@@ -289,15 +324,7 @@ static void judge_processor(const struct judge *j, struct stall_key *out) {
         return;
     }
     if (cpu < 0) {
-        static const char is[] = "is";
-        strbuf_addstr(j->why, is);
-        cause_add_in(j, j->chosen);
-        bool named = j->why->len > sizeof is - 1;
-        if (!named) {
-            strbuf_clear(j->why);
-        }
-        strbuf_addstr(j->why, named ? ", and no frame tells why, nor how much it ran"
-                                    : "no frame tells, nor how much it ran");
+        judge_unmeasured(j, out);
         return;
     }
     strbuf_addf(j->why, "on a processor for %" PRId64 "%% of the stall", cpu / 10);
@@ -379,7 +406,8 @@ enum st judge_cause(struct keyer *k, const struct dump *d, const struct judged_s
     } else if (st == ST_NONE) {
         judge_processor(&j, out);
     }
-    if (out->cause == CAUSE_UNKNOWN || out->cause == CAUSE_STARVED) {
+    bool unmeasured = !absent && !chosen->worker && is_unmeasured(&j, out->cause);
+    if (out->cause == CAUSE_UNKNOWN || out->cause == CAUSE_STARVED || unmeasured) {
         judge_kind(&j, out);
     }
     if (st == ST_ERR || k->text.failed) {

@@ -71,6 +71,12 @@ bool cause_waits_in_same_type(const struct keyer *k, const struct judged_stack *
 bool cause_is_in_closure_of(const struct keyer *k, const struct judged_stack *s,
                             const struct frame_info *function);
 
+/* cause_runs.c. How surely did the thread run, in permille, as its state and the innermost frames
+ * of its stacks show? Not asked if its processor time is known. 0 = that does not show. */
+unsigned cause_ran(const struct judge *j);
+/* Appends to the reason what shows that the thread ran; cause_ran must not be 0. */
+void cause_add_ran(const struct judge *j);
+
 /* cause_worker.c. For a wait for a signal, as for a semaphore or a future, that the app's own code
  * asked for: sets the cause to what the thread is at that works for it, and appends that thread to
  * the reason. It is the thread in a closure of the function that waits, or in a method of the same

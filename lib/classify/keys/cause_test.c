@@ -200,7 +200,8 @@ static void it_computes_from_sixty_percent_on(void **state) {
     struct bench b;
     setup(&b);
     struct dump_thread *main = THREAD(&b, 1, "ui", "sort", "show", "main");
-    expect(&b, CAUSE_UNKNOWN, 0, "is in sort, and no frame tells why, nor how much it ran");
+    expect(&b, CAUSE_COMPUTE, 500,
+           "is in sort, was in no system call (sort); how much it ran is not known");
     b.f.d.stall.cpu_permille = 600;
     expect(&b, CAUSE_COMPUTE, 900, "on a processor for 60% of the stall in sort");
     b.f.d.stall.cpu_permille = 599;
@@ -254,12 +255,12 @@ static void the_kind_of_a_stall_tells_where_nothing_else_does(void **state) {
     (void)state;
     struct bench b;
     setup(&b);
-    THREAD(&b, 1, "ui", "setup", "main");
+    THREAD(&b, 1, "ui", "go", "main");
     b.f.d.stall.kind = "launch";
     expect(&b, CAUSE_LAUNCH, 600,
-           "is in setup, and no frame tells why, nor how much it ran; noticed as launch");
+           "is in go, was in no system call (go); how much it ran is not known; noticed as launch");
     b.f.d.stall.cpu_permille = 900;
-    expect(&b, CAUSE_COMPUTE, 900, "on a processor for 90% of the stall in setup");
+    expect(&b, CAUSE_COMPUTE, 900, "on a processor for 90% of the stall in go");
     teardown(&b);
 }
 
@@ -275,7 +276,8 @@ static void who_stands_still_in_its_own_code_reads_memory_in(void **state) {
     b.f.d.stall.cpu_permille = 300; /* the thread ran, but not for most of the stall */
     expect(&b, CAUSE_STARVED, 500, "on a processor for 30% of the stall in probe");
     b.f.d.stall.cpu_permille = -1;
-    expect(&b, CAUSE_UNKNOWN, 0, "is in probe, and no frame tells why, nor how much it ran");
+    expect(&b, CAUSE_COMPUTE, 500,
+           "is in probe, was in no system call (probe); how much it ran is not known");
     /* Interpreted code has no image, and the native function that waits has no frame. */
     b.f.locations[0].image = -1;
     b.f.locations[0].in_app = true;
@@ -376,8 +378,9 @@ static void what_other_threads_computed_is_not_why_main_stalled(void **state) {
     setup(&b);
     struct dump_thread *main = THREAD(&b, 1, "ui", "sort", "main");
     b.f.d.stall.kind = "cpu";
-    expect(&b, CAUSE_COMPUTE, 600,
-           "is in sort, and no frame tells why, nor how much it ran; noticed as cpu");
+    expect(
+        &b, CAUSE_COMPUTE, 600,
+        "is in sort, was in no system call (sort); how much it ran is not known; noticed as cpu");
     b.f.d.stall.cpu_permille = 599; /* as in a report, which does not give states of threads */
     expect(&b, CAUSE_COMPUTE, 600, "on a processor for 59% of the stall in sort; noticed as cpu");
     b.f.d.stall.cpu_permille = 900;

@@ -56,7 +56,7 @@ static void add_chain(const struct judge *j, const struct dump_waits *w) {
 /* Appends to the reason the activity of the last thread of a chain, which waits for no other. */
 static enum st add_holder(const struct judge *j, const struct dump_thread *holder, struct err *e) {
     struct judged_stack s;
-    if (judge_other_stack(j->k, j->d, &holder->stack, &s, e) != ST_OK) {
+    if (cause_judge_other(j, holder, &s, e) != ST_OK) {
         return ST_ERR;
     }
     if (s.told) {
@@ -112,9 +112,12 @@ enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e)
 enum st cause_judge_other(const struct judge *j, const struct dump_thread *t,
                           struct judged_stack *s, struct err *e) {
     int64_t cpu = j->k->cpu_permille;
+    bool may_stand = j->k->may_stand;
     j->k->cpu_permille = -1;
+    j->k->may_stand = judged_may_stand(t);
     enum st st = judge_other_stack(j->k, j->d, &t->stack, s, e);
     j->k->cpu_permille = cpu;
+    j->k->may_stand = may_stand;
     return st;
 }
 

@@ -107,6 +107,7 @@ static void decide_framework(struct frame_table *t, const struct rule_subject *s
     info->exclusive = info->by[RULE_EXCLUSIVE] != NULL;
     info->memory = info->by[RULE_MEMORY] != NULL;
     info->waits = info->by[RULE_WAIT] != NULL;
+    info->kernel = info->by[RULE_KERNEL] && !info->by[RULE_USER] && !info->memory;
     info->loop_image = rules_is_loop_image(t->rules, s->image, s->image_len, s->os);
     info->wait_name = s->function ? names_wait(s->function, s->function_len) : WAIT_NAME_NONE;
 }

@@ -148,6 +148,7 @@ static enum st keyer_begin(struct keyer *k, const struct dump *d, struct err *e)
     k->sampled = d->sample_count > 0 || k->about_threads;
     k->came_late = !k->sampled && was_captured_late(d);
     k->loop_ran = k->of_others = false;
+    k->may_stand = !k->sampled && main && judged_may_stand(main);
     place_begin(k, d);
     if (!begun) {
         return err_nomem(e);

@@ -48,9 +48,10 @@ struct frame_info {
     bool hidden;    /* rules remove the frame from all stacks */
     bool exclusive; /* the function waits for something that only one thread at a time can hold */
     bool memory;    /* the function touches memory and makes no system call */
-    bool waits; /* the function waits, for the reason that its cause gives, and does no work itself
-                 */
-    bool modal; /* with PLACE_CUT: the function runs a nested loop that waits for the user */
+    bool waits;  /* the function waits, for the reason that its cause gives, and does no work itself
+                  */
+    bool kernel; /* the function may be a system call, or make one, in which a thread can wait */
+    bool modal;  /* with PLACE_CUT: the function runs a nested loop that waits for the user */
     bool loop_image;          /* the frame lies in an image that has a loop that waits for work */
     enum wait_name wait_name; /* what the function's name tells of a wait for events */
     enum rule_side side;

@@ -98,6 +98,10 @@ struct keyer {
     /* The dump has no samples and was captured after the stall's end, so that the thread's
      * processor time is no evidence about its stack. */
     bool came_late;
+    /* The state of the thread whose stack is judged says that it waited when that stack was taken,
+     * or is no word of stall-dump(5) that could say so; false if there is no state, or if it is of
+     * another moment than the stack. */
+    bool may_stand;
     /* The main thread did not wait in its loop, even if its stack shows that wait, because its
      * processor time or its state in the loop shows that it ran. Never true together with
      * came_late. */
@@ -124,6 +128,19 @@ bool judged_knows_no_thread(const struct dump *d, const struct dump_thread *main
  * process is known, it is returned if it is below CPU_WAITS, so that the thread must have waited;
  * else the result is -1. -1 = unknown. */
 int64_t judged_own_cpu(const struct dump *d, const struct dump_thread *main);
+
+/* By its state, did the thread wait when it was captured? False also if the state is not known, or
+ * is no word of stall-dump(5), such as a virtual machine's `Native`. */
+static inline bool judged_stands(const struct dump_thread *t) {
+    return judged_is(t->state, "waiting") || judged_is(t->state, "blocked") ||
+           judged_is(t->state, "stopped");
+}
+
+/* May the thread have waited when it was captured, by its state? Of a word that is not one of
+ * stall-dump(5) nobody knows what it says. False also if there is no state. */
+static inline bool judged_may_stand(const struct dump_thread *t) {
+    return t->state && t->state[0] && !judged_is(t->state, "running");
+}
 
 /* loop_place.c. Finds the current dump's place of the loop. */
 void place_begin(struct keyer *k, const struct dump *d);
@@ -155,6 +172,11 @@ bool scan_touches_memory(const struct keyer *k, const struct judged_stack *s);
 /* Is the stack's innermost frame code that runs in user space: neither a system call, nor runtime
  * code that could wait? */
 bool scan_is_in_own_code(const struct keyer *k, const struct judged_stack *s);
+/* Does the stack's innermost frame show that the thread ran, or was ready to, when the stack was
+ * taken: is it code that makes no system call, in which alone a thread can wait? False if the
+ * thread's state or processor time shows that it waited, and for code that lies in no image: what
+ * an interpreter or a native method waits for has no frame there. */
+bool scan_runs(const struct keyer *k, const struct judged_stack *s);
 /* Is the frame a function of the app itself, rather than of a library that was linked into the
  * app? */
 static inline bool frame_is_app(const struct frame_info *info) {

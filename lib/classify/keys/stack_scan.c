@@ -271,6 +271,34 @@ bool scan_claims_wait(const struct frame_info *info) {
     }
 }
 
+/* Does the function take a lock without a system call if the lock is free? A thread that has to
+ * wait for the lock then shows another function further in. */
+static bool takes_at_once(const struct frame_info *info) {
+    return info->exclusive && info->by[RULE_USER];
+}
+
+/* May the function be a system call, or make one? Code that is linked statically may have its own:
+ * on Linux any function that a rule says to wait may be one. */
+static bool may_trap(const struct frame_info *info) {
+    bool waits = scan_claims_wait(info) || info->cause == CAUSE_DISK || info->cause == CAUSE_IDLE;
+    if (info->kernel || info->waits) {
+        return true;
+    }
+    if (info->os == OS_DARWIN || info->by[RULE_USER]) {
+        return waits && !takes_at_once(info);
+    }
+    return waits || !info->resolved || info->wait_name == WAIT_NAME_CALL ||
+           info->wait_name == WAIT_NAME_STUB;
+}
+
+bool scan_runs(const struct keyer *k, const struct judged_stack *s) {
+    const struct frame_info *info = s->count ? scan_at(k, s, 0) : NULL;
+    bool waited =
+        k->may_stand || k->came_late || (k->cpu_permille >= 0 && k->cpu_permille < CPU_WAITS);
+    bool known = info && info->in_image && strcmp(info->image_name, "?") != 0;
+    return known && !waited && !may_trap(info);
+}
+
 /* Do inner frames show a wait for a lock, and does the thread's known processor time show that it
  * hardly ran? */
 static bool surely_waited(const struct keyer *k, const struct frame_info *told) {
@@ -314,14 +342,16 @@ static bool surely_worked(const struct keyer *k, const struct judged_stack *s) {
 }
 
 /* Do known facts contradict the cause of the frame? A thread that computes or draws runs, and a
- * thread that waits does not; CAUSE_COMPUTE is refuted, too, if the processor time is unknown. A
- * frame outside of a callout is no evidence of a wait, or of drawing, inside of the callout. told:
- * the frame whose cause the inner frames gave; NULL = there is none. */
+ * thread that waits does not; CAUSE_COMPUTE is refuted, too, if the processor time is unknown and
+ * the innermost frame does not show that the thread ran. If that does show it, the thread does not
+ * wait for what one thread at a time holds: it just takes it, or gives it back. A frame outside of
+ * a callout is no evidence of a wait, or of drawing, inside of the callout. told: the frame whose
+ * cause the inner frames gave; NULL = there is none. */
 static bool is_refuted(const struct keyer *k, const struct judged_stack *s,
                        const struct frame_info *info, const struct frame_info *told,
                        bool called_out) {
     if (scan_claims_wait(info)) {
-        return called_out || surely_worked(k, s);
+        return called_out || surely_worked(k, s) || (info->exclusive && scan_runs(k, s));
     }
     if (info->cause == CAUSE_RENDER) {
         return called_out || (!info->waits && (surely_waited(k, told) || may_wait(k, s)));
@@ -329,7 +359,8 @@ static bool is_refuted(const struct keyer *k, const struct judged_stack *s,
     if (info->cause == CAUSE_DISK) {
         return surely_worked(k, s);
     }
-    return info->cause == CAUSE_COMPUTE && k->cpu_permille < CPU_COMPUTES;
+    bool seen = k->cpu_permille < 0 && scan_runs(k, s);
+    return info->cause == CAUSE_COMPUTE && k->cpu_permille < CPU_COMPUTES && !seen;
 }
 
 /* Returns the index of the innermost frame outside of frame i that is the app's, a callout or a

@@ -92,6 +92,9 @@ static void add_verdict(struct strbuf *b, const struct frame_info *info) {
     if (info->waits) {
         add_word(b, "%", "wait");
     }
+    if (info->kernel) {
+        add_word(b, "%", "kernel");
+    }
 }
 
 static void add_key(struct strbuf *b, const char *word, const struct key *key) {
@@ -287,9 +290,9 @@ static void the_built_in_rules_make_of_the_golden_stacks_what_is_written(void **
 /* This test must run after the test above, which records the rules that decided. */
 static void every_rule_decides_on_a_frame_of_a_golden_stack(void **state) {
     struct corpus *c = *state;
-    static const char *const kinds[] = {"name",      "side",    "place",  "cause",
-                                        "framework", "callout", "hiding", "exclusion",
-                                        "holder",    "memory",  "wait"};
+    static const char *const kinds[] = {"name",    "side",   "place",     "cause",  "framework",
+                                        "callout", "hiding", "exclusion", "holder", "memory",
+                                        "wait",    "kernel", "user"};
     size_t idle = 0;
     for (size_t i = 0; i < rules_count(c->rules); i++) {
         const struct rule *rule = rules_at(c->rules, i);

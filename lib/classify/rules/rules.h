@@ -32,6 +32,9 @@ enum rule_kind {
     RULE_MEMORY,    /* marks a function that touches memory and makes no system call */
     /* Marks a function that waits, for the reason that its cause gives, and does no work itself. */
     RULE_WAIT,
+    RULE_KERNEL, /* marks a function that is a system call, or makes one, in which a thread can wait
+                  */
+    RULE_USER,   /* marks a function that makes no system call, though a RULE_KERNEL rule matches */
     RULE_KINDS
 };
 

@@ -37,8 +37,8 @@ static void every_bad_line_is_told_and_left_out(void **state) {
     (void)state;
     expect("skp a\nskip poll\ncause lunch a\nskip poll\n",
            "f:1: bad: unknown action 'skp' (skip, cut, prefix, keep, in-app, not-in-app, vendor, "
-           "normalise, cause, framework, runtime, callout, modal, hide, exclusive, holder, memory "
-           "or wait)\n"
+           "normalise, cause, framework, runtime, callout, modal, hide, exclusive, holder, memory, "
+           "wait, kernel or user)\n"
            "f:3: bad: unknown cause (lock, disk, network, io, ipc, render, compute, sleep, launch "
            "or idle) 'lunch'\n"
            "f:4: duplicate: the place of 'poll': f:2, 'poll', decides first, and says the same\n");

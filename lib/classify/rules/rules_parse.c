@@ -53,6 +53,8 @@ static const struct action {
     {"holder", {.kind = RULE_HOLDER}},
     {"memory", {.kind = RULE_MEMORY}},
     {"wait", {.kind = RULE_WAIT}},
+    {"kernel", {.kind = RULE_KERNEL}},
+    {"user", {.kind = RULE_USER}},
     {"modal",
      {.kind = RULE_PLACE,
       .place = PLACE_CUT,
@@ -126,7 +128,7 @@ static enum st find_action(struct rule_line *l, struct rule *rule) {
     return err_set(l->e, ERR_FORMAT,
                    "%s:%u: unknown action '%.*s' (skip, cut, prefix, keep, in-app, not-in-app, "
                    "vendor, normalise, cause, framework, runtime, callout, modal, hide, exclusive, "
-                   "holder, memory or wait)",
+                   "holder, memory, wait, kernel or user)",
                    l->file, (unsigned)l->number, (int)(w->len < 80 ? w->len : 80), w->text);
 }
 

@@ -34,6 +34,10 @@ enum { NEAR_SHARE = 3 };
  * its own, hardly any would. */
 enum { TAIL_SHARE = 4, STRAYS_SHARE = 20 };
 
+/* Mean confidence, in permille, above which most dumps of a bucket compute by their processor time
+ * (keys/cause.c). */
+enum { SURELY_COMPUTES = 700 };
+
 /* A level-2 bucket to which others may be joined, filed under a hash of its first functions. */
 struct sampled_bucket {
     uint64_t hash;
@@ -88,7 +92,7 @@ static uint64_t hash_functions(const struct bucket *b, size_t from, size_t count
 /* ---- buckets of samples ---- */
 
 /* Does the cause tell of no wait? Code that draws may compute, and a dump that does not tell how
- * long the thread ran has no cause. */
+ * long the thread ran may have no cause. */
 static bool may_be_busy(enum rule_cause cause) {
     return cause == CAUSE_COMPUTE || cause == CAUSE_STARVED || cause == CAUSE_RENDER ||
            cause == CAUSE_LAUNCH || cause == CAUSE_UNKNOWN;
@@ -218,10 +222,13 @@ static bool has_no_wait(const struct bucket *b) {
     return none;
 }
 
-/* Is the cause of all dumps of the bucket that they compute? */
+/* Is the cause of all dumps of the bucket that they compute, and does the processor time of most of
+ * them say so, not only that the thread ran at the moment of its stack? */
 static bool computes(const struct bucket *b) {
     const struct tally *t = b->tally;
-    return t->causes.len == 1 && t->causes.data[0].cause == CAUSE_COMPUTE;
+    unsigned confidence;
+    return t->causes.len == 1 && tally_cause(t, &confidence) == CAUSE_COMPUTE &&
+           confidence > SURELY_COMPUTES;
 }
 
 /* Are the bucket's dumps those of `found` of which, by chance, so many samples are in one helper or

@@ -84,5 +84,9 @@ enum wait_name {
 /* Returns what a normalised name says of a function that stands between a loop and the system call
  * in which the loop waits. Only the part behind the last `::` or `.` counts. */
 enum wait_name names_wait(const char *name, size_t len);
+/* Does one of a name's words say that the function is about files, "file" or "fs"? A file's
+ * descriptor or handle does not say so, because a socket has one, too. Arguments of templates and
+ * of functions do not count. */
+bool names_of_files(const char *name, size_t len);
 
 #endif

@@ -1,4 +1,4 @@
-/* Knows functions by name that wait for events and do nothing else. */
+/* Knows functions by name that wait for events and do nothing else, and those about files. */
 #include <string.h>
 
 #include "names/names.h"
@@ -94,6 +94,37 @@ static bool is_in_class_for_events(const char *name, const char *part) {
         if (wait_word_in(&words[i], classes)) {
             return true;
         }
+    }
+    return false;
+}
+
+/* Is it a word for files, with or without a prefix: file, files, fs, filesystem, NSFile? */
+static bool is_word_of_files(const struct name_word *word) {
+    static const char *const words[] = {"file", "files", "fs", "filesystem", NULL};
+    static const char suffix[] = "File";
+    size_t n = sizeof suffix - 1;
+    return wait_word_in(word, words) ||
+           (word->len > n && memcmp(word->text + word->len - n, suffix, n) == 0);
+}
+
+bool names_of_files(const char *name, size_t len) {
+    static const char *const others[] = {"descriptor", "descriptors", "desc", "handle", "no", NULL};
+    struct name_word words[NAME_WORDS_MAX];
+    size_t end = 0, count = NAME_WORDS_MAX;
+    while (end < len && name[end] != '<' && name[end] != '(') {
+        end++;
+    }
+    for (size_t start = 0; count == NAME_WORDS_MAX;) {
+        count = split_wait_name(name + start, end - start, words);
+        /* The last of the most words is looked at again, together with those behind it. */
+        size_t whole = count == NAME_WORDS_MAX ? count - 1 : count;
+        for (size_t i = 0; i < whole; i++) {
+            bool other = i + 1 < count && wait_word_in(&words[i + 1], others);
+            if (!other && is_word_of_files(&words[i])) {
+                return true;
+            }
+        }
+        start = whole < count ? (size_t)(words[whole].text - name) : end;
     }
     return false;
 }

@@ -1,4 +1,4 @@
-/* Tests which functions are known by name to wait for events. */
+/* Tests which functions are known by name to wait for events, and which are about files. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -56,9 +56,41 @@ static void a_name_tells_a_wait_for_events(void **state) {
     }
 }
 
+static void a_name_tells_that_it_is_about_files(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        bool want;
+    } rows[] = {
+        {"LocalFileSystemPosix::Read", true},
+        {"BLO_read_from_file", true},
+        {"uv__fs_read", true},
+        {"node::fs::Read", true},
+        {"-[NSFileWrapper read]", true},
+        {"CFFile::ReadBlock", true},
+        {"a_b_c_d_e_f_g_file", true},
+        {"a_b_c_d_e_f_g_h_i_j_file_read", true},
+        {"a_b_c_d_e_f_file_handle_read", false},
+        {"a_b_c_d_e_f_g_file_handle", false},
+        {"readFileDescriptor", false},
+        {"-[NSConcreteFileHandle readDataOfLength:]", false},
+        {"Profile::read", false},
+        {"offset_read", false},
+        {"Reader<File>::next", false},
+        {"read_all(File*)", false},
+        {"", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (names_of_files(rows[i].name, strlen(rows[i].name)) != rows[i].want) {
+            fail_msg("%s: not %d", rows[i].name, rows[i].want);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_tells_a_wait_for_events),
+        cmocka_unit_test(a_name_tells_that_it_is_about_files),
     };
     return cmocka_run_group_tests_name("names_waits", tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@
  *                      whose frames then must say at what
  *     disk        800  the kernel lets the thread wait where it only touches memory
  *     disk        700  a read or write that the kernel does not let a signal interrupt
+ *     disk        500  a read or write in a function whose name says that it is about files
  *     compute     900  nothing waits, and the thread ran for most of the stall; 700: a thread
  *                      worked for less than that, in a stall of kind cpu
  *     compute     600  nothing waits, and the process used more than one processor; or the
@@ -50,6 +51,7 @@ enum {
     BY_PROCESS = 600,
     BY_MOST = 600,
     BY_STATE = 600,
+    BY_NAME = 500,
     ONE_PROCESSOR = 1000,
     CPU_HALF = 500
 };
@@ -135,6 +137,47 @@ static bool is_unmeasured(const struct judge *j, enum rule_cause cause) {
            j->d->stall.cpu_permille <= ONE_PROCESSOR;
 }
 
+/* Returns the frame outside of the read or write, up to the first relevant one of the app, whose
+ * name says that it is about files; NULL = there is none. Runtime code, such as ReadFile, reads
+ * whatever has a handle. */
+static const struct frame_info *find_file_frame(const struct judge *j) {
+    bool inside = true;
+    for (size_t i = 0; i < j->chosen->cut; i++) {
+        const struct frame_info *info = judged_at(j->k, j->chosen, i)->info;
+        inside = inside && info != j->chosen->told;
+        if (inside) {
+            continue;
+        }
+        if (info->callout) {
+            break;
+        }
+        bool asks = info->resolved && (info->framework[0] || info->in_app);
+        if (asks && names_of_files(info->function, strlen(info->function))) {
+            return info;
+        }
+        if (info->place == PLACE_KEEP && (frame_is_app(info) || info->side == SIDE_VENDOR)) {
+            break;
+        }
+    }
+    return NULL;
+}
+
+/* Makes a read or write one of the disk if the thread's state or the name of a caller says so. */
+static void judge_io(const struct judge *j, struct stall_key *out) {
+    if (j->current && judged_is(j->thread->state, "blocked")) {
+        out->cause = CAUSE_DISK;
+        out->confidence = 700;
+        strbuf_addstr(j->why, ", not to be interrupted");
+        return;
+    }
+    const struct frame_info *file = j->chosen->told->waits ? NULL : find_file_frame(j);
+    if (file) {
+        out->cause = CAUSE_DISK;
+        out->confidence = BY_NAME;
+        strbuf_addf(j->why, " in %s", file->function);
+    }
+}
+
 static enum st judge_frames(const struct judge *j, struct stall_key *out, struct err *e) {
     const struct frame_info *told = j->chosen->told;
     const bool unmeasured = told && is_unmeasured(j, told->cause);
@@ -151,10 +194,8 @@ static enum st judge_frames(const struct judge *j, struct stall_key *out, struct
     if (told->resolved) {
         strbuf_addf(j->why, " (%s)", told->function);
     }
-    if (told->cause == CAUSE_IO && j->current && judged_is(j->thread->state, "blocked")) {
-        out->cause = CAUSE_DISK;
-        out->confidence = 700;
-        strbuf_addstr(j->why, ", not to be interrupted");
+    if (told->cause == CAUSE_IO) {
+        judge_io(j, out);
     }
     if (unmeasured) {
         cause_add_ran(j);

@@ -22,6 +22,9 @@ static const char rule_text[] =
     "runtime   *             in libkernel libthread\n"
     "wait      drawn\n"
     "cause lock 90%    lock lock_slow hold in libthread because \"locks\"\n"
+    "cause io 30%      read in libkernel because \"reads\"\n"
+    "cause io 30%      poll in libkernel because \"polls\"\n"
+    "wait      poll\n"
     "cause compute 60% parse in libtext because \"reads a text\"\n"
     "cause compute 40% guess in libtext because \"guesses\"\n"
     "skip      *             in libkernel libthread libtext\n"
@@ -243,6 +246,39 @@ static void what_computes_by_a_rule_is_told_if_the_thread_ran(void **state) {
                 "reads a text (parse), in 100% of the samples in no system call");
 }
 
+static void a_read_in_a_function_of_files_is_of_the_disk(void **state) {
+    static const struct {
+        const char *outer, *state;
+        enum rule_cause cause;
+        unsigned confidence;
+        const char *reason;
+    } rows[] = {
+        {"FileCache::fill", NULL, CAUSE_DISK, 500, "reads (read) in FileCache::fill"},
+        {"Cache::fill", NULL, CAUSE_IO, 300, "reads (read)"},
+        {"FileHandle::fill", NULL, CAUSE_IO, 300, "reads (read)"},
+        {"FileCache::fill", "blocked", CAUSE_DISK, 700, "reads (read), not to be interrupted"},
+    };
+    struct runs *b = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        begin(b);
+        fixture_frame(&b->f, "libkernel", false, "read", 0x80);
+        sample(b, 1, "libdraw", rows[i].outer);
+        only(b, rows[i].state);
+        expect_runs(b, rows[i].cause, rows[i].confidence, rows[i].reason);
+    }
+    begin(b); /* what the app's function is called by says nothing */
+    fixture_frame(&b->f, "libkernel", false, "read", 0x80);
+    fixture_frame(&b->f, "Shop", true, "fetch", 0x90);
+    sample(b, 1, NULL, "FileCache::fill");
+    only(b, NULL);
+    expect_runs(b, CAUSE_IO, 300, "reads (read)");
+    begin(b); /* nor does a poll */
+    fixture_frame(&b->f, "libkernel", false, "poll", 0x80);
+    sample(b, 1, NULL, "FileCache::fill");
+    only(b, NULL);
+    expect_runs(b, CAUSE_IO, 300, "polls (poll)");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(code_that_makes_no_system_call_ran),
@@ -252,6 +288,7 @@ int main(void) {
         cmocka_unit_test(the_share_of_the_samples_that_run_is_that_of_the_time),
         cmocka_unit_test(a_lock_is_only_taken_unless_the_thread_got_to_the_slow_part),
         cmocka_unit_test(what_computes_by_a_rule_is_told_if_the_thread_ran),
+        cmocka_unit_test(a_read_in_a_function_of_files_is_of_the_disk),
     };
     return cmocka_run_group_tests_name("cause_runs", tests, runs_set_up, runs_tear_down);
 }

@@ -15,10 +15,12 @@ static bool is_part_of_loop(const struct frame_info *info) {
 }
 
 /* May the function be a part of the loop: does it call nothing that was handed over, and does no
- * rule say that it waits for something else than events? */
+ * rule say that it waits for something else than events? A stub of all system calls waits for what
+ * its caller waits. */
 static bool may_help(const struct frame_info *info) {
     return info->resolved && !info->callout && !info->memory &&
-           (info->cause == CAUSE_NONE || info->cause == CAUSE_IO || info->cause == CAUSE_IDLE);
+           (info->wait_name == WAIT_NAME_STUB || info->cause == CAUSE_NONE ||
+            info->cause == CAUSE_IO || info->cause == CAUSE_IDLE);
 }
 
 /* Returns the method's name behind the last "::" or ".", or the first word behind "[Class ". */

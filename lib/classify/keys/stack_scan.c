@@ -149,8 +149,10 @@ static bool is_inside_kernel_wait(const struct keyer *k, const struct judged_sta
         if (is_kernel_wait(info)) {
             return true;
         }
-        if (info->callout || info->memory || info->place != PLACE_SKIP ||
-            info->cause != CAUSE_NONE || info->framework[0]) {
+        /* A stub of all system calls waits for what its caller waits. */
+        bool tells = info->cause != CAUSE_NONE && info->wait_name != WAIT_NAME_STUB;
+        if (info->callout || info->memory || info->place != PLACE_SKIP || tells ||
+            info->framework[0]) {
             return false;
         }
     }

@@ -60,6 +60,8 @@ static const struct field_name {
     [FIELD_THREAD_NAME] = {"thread.name", TYPE_TEXT},
     [FIELD_THREAD_MAIN] = {"thread.main", TYPE_FLAG},
     [FIELD_THREAD_CRASHED] = {"thread.crashed", TYPE_FLAG},
+    [FIELD_THREAD_STATE] = {"thread.state", TYPE_TEXT},
+    [FIELD_THREAD_WAITS_FOR] = {"thread.waits_for", TYPE_TEXT},
     [FIELD_THREAD_SAMPLES] = {"thread.samples", TYPE_NUMBER},
     [FIELD_FRAME_ADDRESS] = {"frame.address", TYPE_NUMBER},
     [FIELD_FRAME_OFFSET] = {"frame.offset", TYPE_NUMBER},

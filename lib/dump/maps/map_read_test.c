@@ -418,6 +418,26 @@ static void conditions_choose_among_sources(void **state) {
     }
 }
 
+static void a_threads_state_and_wait_are_of_the_first_source_that_tells(void **state) {
+    static const char map[] =
+        (HEAD "threads error\nthread.state s as RUN = running, HELD = waiting\n"
+              "thread.waits_for s as HELD = monitor\n");
+    (void)state;
+    struct converted c = convert_by_map(
+        map,
+        "{'shop':1,'threads':[{'id':1,'frames':[{'pc':5}]},{'id':2,'s':'RUN','frames':[{'pc':6"
+        "}]},{'id':3,'s':'odd','frames':[{'pc':7}]}],'error':{'id':1,'s':'HELD','frames':[{'pc'"
+        ":5}]}}");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 3);
+    assert_string_equal(dump_thread_by_id(d, 1)->state, "waiting");
+    assert_string_equal(dump_thread_by_id(d, 1)->waits_for.kind, "monitor");
+    assert_string_equal(dump_thread_by_id(d, 2)->state, "running");
+    assert_null(dump_thread_by_id(d, 2)->waits_for.kind);
+    assert_null(dump_thread_by_id(d, 3)->state);
+    release_converted(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_map_of_ones_own_reads_a_form_of_ones_own),
@@ -438,6 +458,7 @@ int main(void) {
         cmocka_unit_test(what_no_map_claims_is_left_alone),
         cmocka_unit_test(a_users_map_comes_before_the_formats),
         cmocka_unit_test(conditions_choose_among_sources),
+        cmocka_unit_test(a_threads_state_and_wait_are_of_the_first_source_that_tells),
     };
     dump_library_init();
     return cmocka_run_group_tests_name("map_read", tests, NULL, NULL);

@@ -114,6 +114,8 @@ enum st map_stacks_add_thread(struct map_stacks *s, const json_t *object, bool f
     t.thread.name = map_field_string(s->r, s->map, FIELD_THREAD_NAME, object);
     t.thread.main = map_field_true(s->r, s->map, FIELD_THREAD_MAIN, object);
     t.thread.crashed = map_field_true(s->r, s->map, FIELD_THREAD_CRASHED, object);
+    t.thread.state = map_field_string(s->r, s->map, FIELD_THREAD_STATE, object);
+    t.thread.waits_for = map_field_string(s->r, s->map, FIELD_THREAD_WAITS_FOR, object);
     if (!map_field_address(s->r, s->map, FIELD_THREAD_SAMPLES, object, &t.samples) ||
         t.samples > DUMP_COUNT_MAX) {
         t.samples = 0;
@@ -138,6 +140,8 @@ enum st map_stacks_add_thread(struct map_stacks *s, const json_t *object, bool f
     old->thread.id = old->thread.id >= 0 ? old->thread.id : t.thread.id;
     old->thread.name = old->thread.name ? old->thread.name : t.thread.name;
     old->thread.main = old->thread.main || t.thread.main;
+    old->thread.state = old->thread.state ? old->thread.state : t.thread.state;
+    old->thread.waits_for = old->thread.waits_for ? old->thread.waits_for : t.thread.waits_for;
     old->thread.crashed = old->thread.crashed || t.thread.crashed;
     return ST_OK;
 }

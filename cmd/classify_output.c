@@ -274,10 +274,41 @@ static enum st write_kept(const struct summary *s, const struct classify_page_in
     return st;
 }
 
+/* ---- what is gone ---- */
+
+/* The buckets that are gone by the counts of one triage. */
+struct page_gone {
+    struct map by_id; /* key: id as a number; value: index in `buckets` */
+    VEC(struct gone_bucket) buckets;
+};
+
+static enum st note_page_gone(void *ctx, const struct gone_bucket *b, struct err *e) {
+    struct page_gone *list = ctx;
+    return map_put(&list->by_id, &b->id, sizeof b->id, list->buckets.len, NULL) &&
+                   VEC_PUSH(&list->buckets, *b)
+               ? ST_OK
+               : err_nomem(e);
+}
+
+static bool is_page_gone(void *ctx, const char *id, struct gone_bucket *out) {
+    const struct page_gone *list = ctx;
+    uint64_t number;
+    const struct map_entry *entry = list->buckets.len && parse_hex(id, strlen(id), &number)
+                                        ? map_get(&list->by_id, &number, sizeof number)
+                                        : NULL;
+    if (entry) {
+        *out = list->buckets.data[entry->value];
+    }
+    return entry != NULL;
+}
+
+/* ---- the document ---- */
+
 static enum st write_page(const struct classify_page *page, const struct classify_page_inputs *in,
                           struct sink *out, struct err *e) {
     struct summary summary = {0};
     struct strbuf inputs = {0};
+    struct page_gone gone = {0};
     add_inputs(&inputs, in);
     const struct page_options o = {.title = "Stalls",
                                    .detail = (size_t)page->detail,
@@ -288,10 +319,15 @@ static enum st write_page(const struct classify_page *page, const struct classif
                                    .note = in->note,
                                    .is_marked = in->is_marked,
                                    .is_back = in->is_back,
+                                   .is_gone = in->is_gone ? in->is_gone : is_page_gone,
+                                   .gone_ctx = in->is_gone ? in->note_ctx : &gone,
                                    .fails_back = in->fails_back,
                                    .note_ctx = in->note_ctx,
                                    .drawing = {.stacks = draw_stacks, .style = write_style}};
     enum st st = strbuf_check(&inputs, e);
+    if (st == ST_OK && !in->is_gone) {
+        st = gone_each(in->triage, note_page_gone, &gone, e);
+    }
     if (st == ST_OK) {
         st = summary_make(&summary, in->triage, in->gate, o.detail, e);
     }
@@ -308,6 +344,8 @@ static enum st write_page(const struct classify_page *page, const struct classif
         st = write_kept(&summary, in, e);
     }
     summary_release(&summary);
+    map_release(&gone.by_id);
+    VEC_RELEASE(&gone.buckets);
     strbuf_release(&inputs);
     return st;
 }

@@ -77,7 +77,9 @@ struct classify_page_inputs {
     bool (*is_marked)(void *ctx, const char *id);  /* see struct page_options */
     bool (*is_back)(void *ctx, const char *id);    /* see struct page_options */
     bool (*fails_back)(void *ctx, const char *id); /* see struct page_options */
-    void *note_ctx;
+    /* See struct page_options; NULL: it is computed from the triage, as there is no history. */
+    bool (*is_gone)(void *ctx, const char *id, struct gone_bucket *out);
+    void *note_ctx;             /* first argument of the callbacks */
     const char *const *symbols; /* values of -d */
     size_t symbol_count;
     const char *where; /* text of the filter; "" = all dumps */

@@ -289,6 +289,7 @@ static void print_page(const struct classify_report *r, const char *path, const 
         .note = o->note,
         .is_marked = h ? classify_history_is_marked : NULL,
         .is_back = h ? classify_history_is_back : NULL,
+        .is_gone = h ? classify_history_is_gone : NULL,
         .fails_back = h && h->back_told ? classify_history_fails_back : NULL,
         .note_ctx = o->note_ctx,
         .symbols = r->s->symbols.data,

@@ -445,6 +445,15 @@ bool classify_history_is_back(void *ctx, const char *id) {
             *note.back_in);
 }
 
+bool classify_history_is_gone(void *ctx, const char *id, struct gone_bucket *out) {
+    const struct classify_history *h = ctx;
+    uint64_t number;
+    const struct gone_bucket *gone =
+        parse_hex(id, strlen(id), &number) ? gone_list_find(&h->gone, number) : NULL;
+    *out = gone ? *gone : (struct gone_bucket){0};
+    return gone != NULL;
+}
+
 bool classify_history_fails_back(void *ctx, const char *id) {
     const struct classify_history *h = ctx;
     uint64_t number;

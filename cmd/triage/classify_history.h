@@ -120,6 +120,8 @@ bool classify_history_is_marked(void *ctx, const char *id);
 /* Did the bucket come back, by a mark or by the counts? It is the is_back of page_options; a
  * failure is reported by classify_notes_were_read. */
 bool classify_history_is_back(void *ctx, const char *id);
+/* Is the bucket gone by the counts, or did it return? It is the is_gone of page_options. */
+bool classify_history_is_gone(void *ctx, const char *id, struct gone_bucket *out);
 /* Did classify_tell_back count the bucket? It is the fails_back of page_options. */
 bool classify_history_fails_back(void *ctx, const char *id);
 /* Is the bucket marked to be ignored today? It is the `ignored` of gate_options; a failure is

@@ -16,7 +16,7 @@
 enum { PAGE_ZIP_LEVEL = 1 };
 
 /* The program and the form that a kept page is known by. */
-static const char page_made[] = STALLKIT_VERSION " form 2";
+static const char page_made[] = STALLKIT_VERSION " form 3";
 
 /* ---- reading ---- */
 

@@ -71,9 +71,11 @@ static void put_head(struct page_writer *p) {
     page_put_gate(p);
     page_markup(p, "<section class=charts aria-label=\"stalled time\">\n");
     page_put_ranking(p, "stalled time by cause", &p->s->causes);
-    page_put_versions(p, &p->s->versions);
+    page_put_release_chart(p);
     page_put_days(p, &p->s->days);
-    page_markup(p, "</section>\n<section aria-label=\"what was read\">");
+    page_markup(p, "</section>\n");
+    page_put_releases(p);
+    page_markup(p, "<section aria-label=\"what was read\">");
     page_put_sentences(p, p->s->head.data, p->s->head.len);
     page_markup(p, "</section>\n");
 }
@@ -129,7 +131,7 @@ static void page_release(struct page_writer *p) {
     strbuf_release(&p->text);
     strbuf_release(&p->dumps);
     map_release(&p->texts);
-    free(p->marks);
+    free(p->states);
     free(p->notes);
     free((void *)p->owners);
     map_release(&p->note_texts);
@@ -146,14 +148,21 @@ enum st page_write(const struct summary *s, const struct page_options *o, struct
     struct strbuf style = {0}, script = {0};
     p.rows = o->top && o->top < p.rows ? o->top : p.rows;
     p.details = o->detail < p.rows ? o->detail : p.rows;
-    p.trend = s->shares;
-    if (p.trend.count > PAGE_VERSIONS) {
-        p.trend.values += p.trend.count - PAGE_VERSIONS;
-        p.trend.count = PAGE_VERSIONS;
+    p.trend = s->releases.data;
+    p.trend_count = s->releases.len;
+    if (p.trend_count > PAGE_VERSIONS) {
+        p.trend += p.trend_count - PAGE_VERSIONS;
+        p.trend_count = PAGE_VERSIONS;
     }
+    size_t carrying = 0;
+    for (size_t i = 0; i < p.trend_count; i++) {
+        carrying += p.trend[i].carries;
+    }
+    p.has_trend = carrying > 1;
     enum st st = make_code(o, &style, &script, e);
-    if (st == ST_OK && (!make_places(&p.frames, s->stored->frames.count) ||
-                        !make_places(&p.stacks, s->stored->stacks.count) || !page_read_marks(&p))) {
+    if (st == ST_OK &&
+        (!make_places(&p.frames, s->stored->frames.count) ||
+         !make_places(&p.stacks, s->stored->stacks.count) || !page_read_states(&p))) {
         st = err_nomem(e);
     }
     if (st == ST_OK) {

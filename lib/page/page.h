@@ -11,6 +11,7 @@
 #define STALLKIT_PAGE_PAGE_H
 
 #include "base/sink.h"
+#include "classify/gate/gone.h"
 #include "classify/keys/key.h"
 #include "classify/print/bucket_note.h"
 #include "classify/summary/summary.h"
@@ -52,6 +53,10 @@ struct page_options {
     bool (*is_marked)(void *ctx,
                       const char *id);          /* has the note on this bucket a mark? NULL = no */
     bool (*is_back)(void *ctx, const char *id); /* did this bucket come back? NULL = no */
+    /* Is this bucket gone by the counts, or did it return? *out says in which versions, borrowed
+     * until the page is written. NULL = no. */
+    bool (*is_gone)(void *ctx, const char *id, struct gone_bucket *out);
+    void *gone_ctx; /* first argument of is_gone */
     /* Does the bucket fail the run because it came back? NULL = the run does not fail for that. */
     bool (*fails_back)(void *ctx, const char *id);
     void *note_ctx; /* first argument of `note`, `is_marked`, `is_back` and `fails_back` */

@@ -1,4 +1,4 @@
-/* Draws small pictures: bars of time, a ranking, a distribution, a trend. They use attributes only,
+/* Draws small pictures: bars of time, a ranking, a distribution. They use attributes only,
  * as the page's policy forbids style attributes. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 #include "page/page_private.h"
 
 enum {
-    BARS_MOST = 60, /* maximum number of values in a row of bars: the newest ones */
     DAY_SIZE = 32,
     BARS_HEIGHT = 48,
     BARS_WIDTH = 240,
@@ -83,59 +82,47 @@ static uint64_t value_ms(const struct summary_values *v, const char *text) {
     return 0;
 }
 
-static void put_bar(struct page_writer *p, size_t x, size_t wide, uint64_t high, const char *text,
-                    uint64_t ms) {
+static void put_bar(struct page_writer *p, size_t x, size_t wide, uint64_t high) {
     strbuf_addf(&p->text,
                 "<rect x=\"%zu\" y=\"%" PRIu64 "\" width=\"%zu\" height=\"%" PRIu64 "\"><title>", x,
                 BARS_HEIGHT - high, wide > 2 ? wide - 1 : wide, high);
-    page_put(p, text);
-    page_markup(p, ": ");
-    page_put_ms(p, ms);
-    page_markup(p, "</title></rect>");
 }
 
-/* Draws the time of v at each of `count` places, which are versions or days; `all` is the number of
- * places of which these are the last. Draws nothing if `count` is less than 2 or v has no time. */
-static void put_bars(struct page_writer *p, const char *caption, const char *const *places,
-                     size_t count, uint64_t all, const struct summary_values *v) {
+void page_put_bars(struct page_writer *p, const struct page_bars *bars,
+                   const struct summary_values *v) {
     uint64_t most = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t ms = value_ms(v, places[i]);
+    for (size_t i = 0; i < bars->count; i++) {
+        uint64_t ms = value_ms(v, bars->places[i]);
         most = ms > most ? ms : most;
     }
-    if (count < 2 || most_ms(v, 0) == 0) {
+    if (bars->count < 2 || most_ms(v, 0) == 0) {
         return;
     }
-    size_t wide = BARS_WIDTH / count;
-    strbuf_addf(&p->text, "<figure><figcaption>stalled time by %s", caption);
-    if (count < all) {
-        strbuf_addf(&p->text, ", the last %zu of %" PRIu64, count, all);
+    size_t wide = BARS_WIDTH / bars->count;
+    strbuf_addf(&p->text, "<figure><figcaption>%s", bars->caption);
+    if (bars->count < bars->all) {
+        strbuf_addf(&p->text, ", the last %zu of %" PRIu64, bars->count, bars->all);
     }
     strbuf_addf(&p->text,
                 "</figcaption><svg class=\"bars\" role=\"img\" viewBox=\"0 0 %zu %d\" "
-                "preserveAspectRatio=\"none\" aria-label=\"by %s\">",
-                wide * count, BARS_HEIGHT, caption);
-    for (size_t i = 0; i < count; i++) {
-        uint64_t ms = value_ms(v, places[i]);
+                "preserveAspectRatio=\"none\" aria-label=\"%s\">",
+                wide * bars->count, BARS_HEIGHT, bars->caption);
+    for (size_t i = 0; i < bars->count; i++) {
+        uint64_t ms = value_ms(v, bars->places[i]);
         if (ms) {
-            put_bar(p, i * wide, wide, scale(ms, most, BARS_HEIGHT - 1) + 1, places[i], ms);
+            put_bar(p, i * wide, wide, scale(ms, most, BARS_HEIGHT - 1) + 1);
+            page_put(p, bars->places[i]);
+            page_markup(p, ": ");
+            page_put_ms(p, ms);
+            page_markup(p, bars->behind);
+            page_markup(p, "</title></rect>");
         }
     }
     page_markup(p, "</svg><div class=\"ends\"><bdi>");
-    page_put(p, places[0]);
+    page_put(p, bars->places[0]);
     page_markup(p, "</bdi><bdi>");
-    page_put(p, places[count - 1]);
+    page_put(p, bars->places[bars->count - 1]);
     page_markup(p, "</bdi></div></figure>\n");
-}
-
-void page_put_versions(struct page_writer *p, const struct summary_values *v) {
-    const struct summary_values *all = p->s->versions.count ? &p->s->versions : v;
-    size_t from = all->count > BARS_MOST ? all->count - BARS_MOST : 0;
-    const char *places[BARS_MOST];
-    for (size_t i = from; i < all->count; i++) {
-        places[i - from] = all->values[i].text;
-    }
-    put_bars(p, "version", places, all->count - from, all->count, v);
 }
 
 void page_put_days(struct page_writer *p, const struct summary_values *v) {
@@ -153,7 +140,8 @@ void page_put_days(struct page_writer *p, const struct summary_values *v) {
         day_text(last - (int64_t)(count - 1 - i), texts[i]);
         places[i] = texts[i];
     }
-    put_bars(p, "day", places, count, days, v);
+    const struct page_bars bars = {"stalled time by day", "", places, count, days};
+    page_put_bars(p, &bars, v);
 }
 
 void page_put_ranking(struct page_writer *p, const char *caption, const struct summary_values *v) {
@@ -235,40 +223,4 @@ void page_put_distribution(struct page_writer *p, const struct histogram *h) {
     page_markup(p, "</span><span>");
     page_put_ms(p, column_ms(last + 1));
     page_markup(p, "</span></div></figure>\n");
-}
-
-/* ---- trend ---- */
-
-/* Returns the time in ms of the value of v with this text or, without `ms`, its number of dumps; 0:
- * v has no such value. */
-static uint64_t amount_in(const struct summary_values *v, const char *version, bool ms) {
-    for (size_t i = 0; i < v->count; i++) {
-        if (strcmp(v->values[i].text, version) == 0) {
-            return ms ? v->values[i].ms : v->values[i].dumps;
-        }
-    }
-    return 0;
-}
-
-void page_put_trend(struct page_writer *p, const struct summary_bucket *b, bool told) {
-    static const char *const steps[] = {"\xe2\x96\x81", "\xe2\x96\x82", "\xe2\x96\x83",
-                                        "\xe2\x96\x84", "\xe2\x96\x85", "\xe2\x96\x86",
-                                        "\xe2\x96\x87", "\xe2\x96\x88"};
-    unsigned shares[PAGE_VERSIONS], most = 0;
-    bool ms = b->stored != NULL;
-    for (size_t i = 0; i < p->trend.count; i++) {
-        const struct summary_value *all = &p->trend.values[i];
-        shares[i] = text_permille(amount_in(&b->by[SUMMARY_VERSION], all->text, ms),
-                                  ms ? all->ms : all->dumps);
-        most = shares[i] > most ? shares[i] : most;
-    }
-    for (size_t i = 0; p->trend.count > 1 && i < p->trend.count; i++) {
-        if (told) {
-            page_markup(p, i ? ", " : "");
-            page_put(p, p->trend.values[i].text);
-            strbuf_addf(&p->text, " %u.%u%%", shares[i] / 10, shares[i] % 10);
-        } else {
-            page_markup(p, shares[i] ? steps[(shares[i] * 7 + most - 1) / most] : "\xc2\xb7");
-        }
-    }
 }

@@ -147,6 +147,42 @@ static void put_shared_values(struct page_writer *p, const struct summary_values
     }
 }
 
+/* Writes for the buckets of which that is not plain from their rows: the number of stalls in which
+ * the process died, and, of a bucket of several versions, the dumps and the time in ms of each, in
+ * the order of the row's versions. */
+static void put_row_parts(struct page_writer *p) {
+    for (size_t i = 0; i < p->rows; i++) {
+        const struct summary_bucket *b = &p->s->buckets.data[i];
+        const struct summary_values *v = &b->by[SUMMARY_VERSION];
+        if (!b->fatal && v->count < 2) {
+            continue;
+        }
+        strbuf_addf(&p->text, "\"%zu\":[", i);
+        add_listed(&p->text, (int64_t)(b->fatal & INT64_MAX));
+        for (size_t k = 0; v->count > 1 && k < v->count && k < ROW_VALUES; k++) {
+            add_listed(&p->text, (int64_t)(v->values[k].dumps & INT64_MAX));
+            add_listed(&p->text, (int64_t)(v->values[k].ms & INT64_MAX));
+        }
+        end_list(&p->text);
+        page_flush(p);
+    }
+}
+
+/* Writes the versions: text, time in the foreground, stalls and their time in ms, dumps, and
+ * whether the version carries a trend. */
+static void put_version_numbers(struct page_writer *p) {
+    for (size_t i = 0; i < p->s->releases.len; i++) {
+        const struct summary_version *r = &p->s->releases.data[i];
+        const uint64_t numbers[] = {
+            page_text_number(p, r->text), r->foreground_ms, r->stalls, r->ms, r->dumps, r->carries};
+        strbuf_addc(&p->text, '[');
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+            add_listed(&p->text, (int64_t)(numbers[k] & INT64_MAX));
+        }
+        end_list(&p->text);
+    }
+}
+
 static void put_row_numbers(struct page_writer *p, const struct summary_bucket *b) {
     const uint64_t numbers[] = {b->ms,     b->users, b->stalls,          b->p50.ms,
                                 b->p95.ms, b->dumps, page_marks_of(p, b)};
@@ -236,6 +272,10 @@ void page_put_data(struct page_writer *p) {
     for (size_t i = 0; i < p->rows && !p->text.failed; i++) {
         put_row_numbers(p, &p->s->buckets.data[i]);
     }
+    page_markup(p, "0],\"parts\":{");
+    put_row_parts(p);
+    page_markup(p, "\"\":0},\"versions\":[");
+    put_version_numbers(p);
     page_markup(p, "0],\"stacks\":[");
     put_stack_lists(p);
     page_markup(p, "0],\"frames\":[");

@@ -122,9 +122,9 @@ static void put_facts(struct page_writer *p, const struct summary_bucket *b) {
     }
     put_term(p, "seen");
     put_seen(p, b);
-    if (page_marks_of(p, b)) {
+    if (page_marks_of(p, b) || b->fatal) {
         put_term(p, "marks");
-        page_put_marks(p, page_marks_of(p, b));
+        page_put_state(p, b);
     }
     put_history(p, b);
     page_markup(p, "</dl>");
@@ -214,11 +214,14 @@ static void put_facets(struct page_writer *p, const struct summary_bucket *b) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         put_values(p, rows[i].title, &b->by[rows[i].facet]);
     }
-    if (p->trend.count > 1) {
-        put_term(p, "share of each version");
+    if (p->has_trend) {
+        bool knows = page_knows_ms(&b->by[SUMMARY_VERSION]);
+        put_term(p, p->s->rated ? "in an hour" : "share of each version");
         page_put_trend(p, b, true);
-        page_markup(p, b->stored ? " <small>of the version's stalled time</small>"
-                                 : " <small>of the version's dumps</small>");
+        page_markup(p, p->s->rated ? (knows ? " <small>stalled, in an hour of each version</small>"
+                                            : " <small>dumps, in an hour of each version</small>")
+                       : knows     ? " <small>of the version's stalled time</small>"
+                                   : " <small>of the version's dumps</small>");
     }
     if (b->parts.count > 1) {
         put_values(p, "more exactly", &b->parts);

@@ -29,7 +29,7 @@ static void put_told(struct page_writer *p, const struct summary_told *t) {
     const struct summary_bucket *b =
         t->rank < p->s->buckets.len ? &p->s->buckets.data[t->rank] : NULL;
     page_markup(p, "<li>");
-    page_put_marks(p, t->marks);
+    page_put_marks(p, t->marks, NULL);
     put_bucket_link(p, t->rank, t->title);
     if (t->id) {
         strbuf_addf(&p->text, " <code>%s</code>", t->id);
@@ -51,7 +51,7 @@ static void put_back(struct page_writer *p) {
         const struct summary_bucket *b = &p->s->buckets.data[i];
         if (p->o->fails_back(p->o->note_ctx, b->id) && shown++ < SUMMARY_TOLD_MOST) {
             page_markup(p, "<li>");
-            page_put_marks(p, SUMMARY_BACK);
+            page_put_marks(p, SUMMARY_BACK, p->states[i].in);
             put_bucket_link(p, i, b->title);
             strbuf_addf(&p->text, " <code>%s</code>\n", b->id);
         }

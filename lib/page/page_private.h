@@ -51,8 +51,13 @@ struct page_writer {
     struct summary_stack own_stack;    /* its memory, if the summary has not explained the stack */
     size_t details;                    /* number of buckets shown in detail */
     size_t rows;                       /* number of buckets in the table */
-    struct summary_values trend;       /* newest versions, with the time or dumps of each */
-    unsigned *marks;                   /* marks of each bucket */
+    const struct summary_version *trend; /* newest versions of the summary */
+    size_t trend_count;
+    bool has_trend; /* at least two of these versions carry a trend */
+    struct page_state {
+        unsigned marks;
+        const char *in; /* version in which the bucket is new, fixed or back; NULL = unknown */
+    } * states;         /* of each bucket */
     /* Notes on the buckets in detail; each is read once, because reading a history is slow. Their
      * texts are kept in note_texts. */
     struct bucket_note *notes;
@@ -87,33 +92,70 @@ void page_flush(struct page_writer *p);
  * p->failed and returns 0. */
 uint32_t page_text_number(struct page_writer *p, const char *text);
 
-/* Reads the notes on the buckets in detail and on those for which o->is_marked holds, and makes
- * p->marks, p->notes and p->owners. The marks of a bucket are those of the summary, SUMMARY_BACK if
- * o->is_back holds, and SUMMARY_IGNORED if its note says so. False: out of memory. */
-bool page_read_marks(struct page_writer *p);
-/* Returns the marks of a bucket of the summary; page_put_marks writes marks as words. */
-unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket *b);
-void page_put_marks(struct page_writer *p, unsigned marks);
 /* Writes a list of sentences with their titles. */
 void page_put_sentences(struct page_writer *p, const struct summary_sentence *s, size_t count);
 
+/* ---- page_state.c: what a bucket is: new, fixed, back … ---- */
+
+/* Reads the notes on the buckets in detail and on those for which o->is_marked holds, and makes
+ * p->states, p->notes and p->owners. The marks of a bucket are those of the summary, and
+ * SUMMARY_BACK if o->is_back holds, SUMMARY_FIXED if o->is_gone says that it is still gone or its
+ * note that it is marked as fixed, SUMMARY_IGNORED if its note says so, and, unless there is a
+ * comparison with a baseline, SUMMARY_NEW if only the newest of the versions that carry a trend,
+ * and none before, has it, and the data before are enough to tell (gone_is_told). False: out of
+ * memory.
+ */
+bool page_read_states(struct page_writer *p);
+/* Returns the marks of a bucket of the summary. */
+unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket *b);
+/* Writes marks as words. in: version that follows new, fixed and back; NULL = none. */
+void page_put_marks(struct page_writer *p, unsigned marks, const char *in);
+/* Writes the marks of a bucket, and the number of its stalls in which the process died. */
+void page_put_state(struct page_writer *p, const struct summary_bucket *b);
+
 /* ---- page_chart.c: small pictures ---- */
 
-/* Draw the time of v by version or by day as a row of bars, with a caption: one bar for each of the
- * run's versions (of v's, if the summary has no versions) or of the days from the run's first to
- * its last, at most the newest BARS_MOST, with a gap where v has no time. Nothing is drawn if there
- * are less than two versions or days, or if v has no time. */
-void page_put_versions(struct page_writer *p, const struct summary_values *v);
+/* Draws the values of v at each of `count` places, which are versions or days, as a row of bars; v
+ * has ms, and `all` is the number of places of which these are the last. behind: what follows the
+ * amounts, such as " in an hour". Draws nothing if there are fewer than two places, or if v has no
+ * ms. */
+struct page_bars {
+    const char *caption, *behind; /* caption: "stalled time by day" */
+    const char *const *places;
+    size_t count;
+    uint64_t all;
+};
+void page_put_bars(struct page_writer *p, const struct page_bars *bars,
+                   const struct summary_values *v);
+/* Draws the time of v by day as bars: one for each of the days from the run's first to its last, at
+ * most the newest BARS_MOST, with a gap where v has no time. */
 void page_put_days(struct page_writer *p, const struct summary_values *v);
 /* Draws the time of the first RANKED_MOST values of v as rows with names, in v's order; nothing if
  * v has no time. */
 void page_put_ranking(struct page_writer *p, const char *caption, const struct summary_values *v);
 /* Draws how long stalls last, as columns on a logarithmic scale; nothing if no length is known. */
 void page_put_distribution(struct page_writer *p, const struct histogram *h);
-/* Writes a bucket's share of the time of each version of p->trend (of the version's dumps, if
- * b->stored is NULL) as a row of characters, or with `told` as versions and percentages; nothing if
- * p->trend has less than two versions. */
+
+/* ---- page_versions.c: numbers by version ---- */
+
+enum { BARS_MOST = 60 /* maximum number of values in a row of bars: the newest ones */ };
+/* Draws the stalled time of all stalls by version: in an hour of the version's time in the
+ * foreground if that is known, else its sum, and says which. A version that does not carry it
+ * (summary_version.carries) has a gap. */
+void page_put_release_chart(struct page_writer *p);
+/* Draws the stalled time of a bucket by version in the same way. */
+void page_put_versions(struct page_writer *p, const struct summary_values *v);
+/* Writes a table of the versions, the newest first: hours, stalls and stalled time, with rates
+ * where the version carries them; nothing if there is no version. */
+void page_put_releases(struct page_writer *p);
+/* Writes for each version of p->trend how much of a bucket it has, as a row of characters, or with
+ * `told` as versions and amounts: its stalled time (or, if that is not known by version, dumps) in
+ * an hour of the version's time in the foreground; if no such time is known, its share of all of
+ * the version's. A version that does not carry the amount has a dot, one without any an underscore.
+ * Writes nothing unless p->has_trend. */
 void page_put_trend(struct page_writer *p, const struct summary_bucket *b, bool told);
+/* Has some value of v its stalled time? */
+bool page_knows_ms(const struct summary_values *v);
 
 /* ---- page_gate.c ---- */
 

@@ -1,7 +1,7 @@
 // Sorts and filters the table, and opens buckets in it. The order, the filter and the open bucket are kept in the URL's fragment.
 
 const FIRST_ROWS = 40, PAGE_ROWS = 100; // rows in the document at first, and rows that are added each time the reader scrolls to the end
-const FACETS = {version: 'version', os: 'system', device: 'device', cause: 'cause', framework: 'framework', screen: 'screen', action: 'action', owner: 'owner'};
+const FACETS = {version: 'version', os: 'system', device: 'device', cause: 'cause', framework: 'framework', screen: 'screen', action: 'action', owner: 'owner', state: 'state', marks: 'mark'};
 const FACET_VALUES = 200;
 const table = document.getElementById('buckets'), body = table.tBodies[0], tools = document.getElementById('tools'), status = document.getElementById('status');
 
@@ -53,12 +53,37 @@ let shown = entries, drawn = 0, focused = null, opened = null, run = 0, written 
 
 // ---- order ----
 
-const versionRank = new Map([...new Set(data.rows.flatMap((row) => row[ROW.version]))].sort((a, b) => compareVersions(texts[a], texts[b])).map((v, i) => [v, i]));
-const sinceOf = (row) => row[ROW.version].reduce((least, v) => Math.min(least, versionRank.get(v)), Infinity);
+// All versions: text -> foreground_ms, stalls, ms, dumps, and whether the version carries a trend; ascending.
+const versions = new Map(data.versions.map(([text, foreground, stalls, ms, dumps, carries]) => [text, {foreground, stalls, ms, dumps, carries: Boolean(carries)}]));
+const rated = data.versions.some((v) => v[1]);
+
+// Returns what a bucket has of these versions (a Set), as it would be with their dumps alone; exact: the numbers are no estimates.
+function ofVersions(entry, set) {
+  const row = entry.row, of = row[ROW.version];
+  if (of.length === 1) { return set.has(of[0]) ? {ms: row[ROW.ms], stalls: row[ROW.stalls], exact: true} : {ms: 0, stalls: 0, exact: true}; }
+  const parts = data.parts[entry.rank] || []; // dumps and ms of each version, behind the number of fatal stalls
+  let dumps = 0, ms = 0, allDumps = 0, allMs = 0;
+  for (let i = 0; i < of.length; i++) {
+    const d = parts[1 + 2 * i] || 0, time = parts[2 + 2 * i] || 0;
+    allDumps += d;
+    allMs += time;
+    if (set.has(of[i])) { dumps += d; ms += time; }
+  }
+  const part = allDumps ? dumps / allDumps : 0; // where only the dumps are known by version, the time is taken to be as theirs
+  return {ms: allMs ? ms : row[ROW.ms] * part, stalls: row[ROW.stalls] * part, exact: part === 1 || (allMs > 0 && row[ROW.stalls] === row[ROW.dumps])};
+}
+
+// The newest version that carries a trend and those before, each with what their amounts are divided by: hours or, without any, all time.
+const sideOf = (side) => ({set: new Set(side.map((v) => v[0])), whole: side.reduce((sum, v) => sum + (rated ? v[1] : v[3] || v[4]), 0)});
+const carrying = data.versions.filter((v) => v[5]), newest = carrying.length ? carrying[carrying.length - 1][0] : undefined, after = sideOf(carrying.slice(-1)), before = sideOf(carrying.slice(0, -1));
+
+// Returns how much more of a bucket there is in the newest version than in those before.
+const growthOf = (entry) => (after.whole ? ofVersions(entry, after.set).ms / after.whole : 0) - (before.whole ? ofVersions(entry, before.set).ms / before.whole : 0);
+const urgencyOf = (marks) => (marks & bitOf('ignored') ? -1 : URGENT.reduce((sum, bit, i) => sum + (marks & bit ? 2 ** (URGENT.length - i) : 0), 0));
 const weightOf = (row) => row[data.by_stalls ? ROW.stalls : ROW.ms];
 const KEYS = {
   rank: (e) => e.rank, title: (e) => e.title, cause: (e) => texts[e.row[ROW.cause]], ms: (e) => e.row[ROW.ms], share: (e) => weightOf(e.row), users: (e) => e.row[ROW.users],
-  stalls: (e) => e.row[ROW.stalls], p50: (e) => e.row[ROW.p50], p95: (e) => e.row[ROW.p95], trend: (e) => sinceOf(e.row), marks: (e) => e.row[ROW.marks],
+  stalls: (e) => e.row[ROW.stalls], p50: (e) => e.row[ROW.p50], p95: (e) => e.row[ROW.p95], trend: growthOf, marks: (e) => urgencyOf(e.row[ROW.marks]) + (fatalOf(e) ? 0.5 : 0),
 };
 
 const orders = new Map([['false rank', entries]]); // key: an order that was used; value: all entries in that order
@@ -78,10 +103,12 @@ table.after(more);
 const nearEnd = window.IntersectionObserver && new IntersectionObserver((seen) => { if (seen.some((s) => s.isIntersecting) && drawn < shown.length) { drawMore(); } }, {rootMargin: '600px'});
 
 function drawMore(rows = PAGE_ROWS) {
-  const next = shown.slice(drawn, drawn + rows), most = entries.length ? weightOf(entries[0].row) : 0;
+  const weigh = (e) => (chosen ? (data.by_stalls ? e.own.stalls : e.own.ms) : weightOf(e.row));
+  const next = shown.slice(drawn, drawn + rows), most = chosen ? Math.max(...shown.slice(0, 1000).map(weigh)) : entries.length ? weightOf(entries[0].row) : 0;
   for (const entry of next) {
-    const step = most ? Math.floor(weightOf(entry.row) * 20 / most) : 0;
-    if (step) { entry.tr.cells[3].className = 's' + step; }
+    const step = most ? Math.min(Math.floor(weigh(entry) * 20 / most), 20) : 0;
+    entry.tr.cells[3].className = step ? 's' + step : '';
+    fillNumbers(entry);
   }
   body.append(...next.map((e) => e.tr));
   drawn += next.length;
@@ -96,7 +123,7 @@ function drawMore(rows = PAGE_ROWS) {
 function draw() {
   inside.remove();
   drawn = 0;
-  while (drawn < FIRST_ROWS && drawn < shown.length && body.rows[drawn] === shown[drawn].tr) { drawn++; }
+  while (!chosen && drawn < FIRST_ROWS && drawn < shown.length && !shown[drawn].all && body.rows[drawn] === shown[drawn].tr) { drawn++; }
   if (body.rows.length > drawn) {
     const behind = document.createRange();
     behind.setStartBefore(body.rows[drawn]);
@@ -120,14 +147,53 @@ function say(text, bad) {
 const seconds = (ms) => (ms < 1000 ? ms + 'ms' : ms < 60000 ? (ms / 1000).toFixed(1) + 's' : ms < 3600000 ? Math.floor(ms / 60000) + 'm' + String(Math.floor(ms / 1000) % 60).padStart(2, '0') + 's'
   : Math.floor(ms / 3600000) + 'h' + String(Math.floor(ms / 60000) % 60).padStart(2, '0') + 'm');
 
-// Does the filter name a property of dumps? A bucket may have dumps with that property and dumps without it.
-const isPartial = () => Object.keys(state.facets).length > 0 || asked.some((term) => ['version', 'os', 'device', 'screen', 'action'].includes(term.field));
+// ---- the numbers of chosen versions ----
+
+let chosen = null; // the versions that the filter and the facets choose, as a Set of numbers of texts; null = all
+const OWN = {0: 'rank', 3: 'lost', 4: 'share', 6: 'stalls'}; // cells that show numbers of the chosen versions
+
+function chooseVersions() {
+  const tests = asked.filter((term) => term.field === 'version' && !term.op.startsWith('!') && term.value !== '').map(testOf), facet = state.facets.version;
+  if (!tests.length && !facet) { return null; }
+  return new Set([...versions.keys()].filter((v) => (!facet || facet.includes(texts[v])) && tests.every((test) => test(texts[v]))));
+}
+
+// Gives each shown entry the numbers of the chosen versions, and puts them in the order of the lost time there unless another one was asked for.
+function narrow() {
+  chosen = chooseVersions();
+  if (!chosen) { return; }
+  for (const entry of shown) { entry.own = ofVersions(entry, chosen); }
+  const weigh = (e) => (data.by_stalls ? e.own.stalls : e.own.ms), ranked = [...shown].sort((a, b) => weigh(b) - weigh(a) || a.rank - b.rank);
+  ranked.forEach((entry, i) => { entry.own.rank = i + 1; });
+  const sorts = {rank: (e) => e.own.rank, ms: (e) => e.own.ms, share: weigh, stalls: (e) => e.own.stalls}, key = sorts[state.sort];
+  if (key) { shown = ranked.sort((a, b) => (state.down ? key(b) - key(a) : key(a) - key(b)) || a.own.rank - b.own.rank); }
+}
+
+// Returns the sum over the chosen versions, or over all, by which shares are computed.
+const wholeOf = () => (chosen ? [...chosen].reduce((sum, v) => sum + (data.by_stalls ? versions.get(v).stalls : versions.get(v).ms), 0) : data.total);
+
+function fillNumbers(entry) {
+  const cells = entry.tr.cells;
+  if (chosen) {
+    const own = entry.own, whole = wholeOf(), about = own.exact ? '' : '~', texts = [String(own.rank), own.ms ? about + seconds(Math.round(own.ms)) : '\u2013',
+      (whole ? (data.by_stalls ? own.stalls : own.ms) / whole * 100 : 0).toFixed(1) + '%', about + Math.round(own.stalls).toLocaleString('en')];
+    entry.all ??= Object.keys(OWN).map((i) => cells[i].textContent);
+    Object.keys(OWN).forEach((i, k) => { cells[i].textContent = texts[k]; });
+  } else if (entry.all) {
+    Object.keys(OWN).forEach((i, k) => { cells[i].textContent = entry.all[k]; });
+    entry.all = undefined;
+  }
+}
+
+// Does the filter name another property of dumps? A bucket may have dumps with that property and dumps without it.
+const isPartial = () => Object.keys(state.facets).some((facet) => ['os', 'device', 'screen', 'action'].includes(facet)) || asked.some((term) => ['os', 'device', 'screen', 'action'].includes(term.field));
 
 function sayCount() {
-  const ms = shown.reduce((sum, e) => sum + e.row[ROW.ms], 0), weight = shown.reduce((sum, e) => sum + weightOf(e.row), 0);
-  const share = data.total ? (weight / data.total * 100).toFixed(1) : '0.0';
-  say(shown.length.toLocaleString('en') + ' of ' + entries.length.toLocaleString('en') + ' buckets, ' + (ms ? seconds(ms) + ' lost, ' : '') + share + (data.by_stalls ? '% of all stalls' : '% of all')
-    + (isPartial() ? '; the numbers are of all dumps of a bucket' : ''));
+  const ms = shown.reduce((sum, e) => sum + (chosen ? e.own.ms : e.row[ROW.ms]), 0), weight = shown.reduce((sum, e) => sum + (data.by_stalls ? (chosen ? e.own.stalls : e.row[ROW.stalls]) : chosen ? e.own.ms : e.row[ROW.ms]), 0);
+  const whole = wholeOf(), about = chosen && shown.some((e) => !e.own.exact) ? '~' : '', share = about + (whole ? Math.min(weight / whole * 100, 100) : 0).toFixed(1), names = chosen ? [...chosen].map((v) => texts[v]).join(', ').slice(0, 60) : '';
+  say(shown.length.toLocaleString('en') + ' of ' + entries.length.toLocaleString('en') + ' buckets, ' + (ms ? about + seconds(Math.round(ms)) + ' lost, ' : '') + share + (data.by_stalls ? '% of all stalls' : '% of all')
+    + (chosen ? ' in ' + names + '; rank, lost, share and stalls are of ' + names + ' alone, users, p50 and p95 of all versions' : '') + (isPartial() ? '; the numbers are of all dumps of a bucket' : ''));
+  document.body.classList.toggle('narrowed', Boolean(chosen));
 }
 
 // ---- filter ----
@@ -148,10 +214,12 @@ async function apply() {
     const tests = terms.map(predicateOf);
     if (Object.keys(state.facets).length) { tests.push(matchesFacets); }
     shown = inOrder().filter((entry) => tests.every((test) => test(entry)));
+    narrow();
     draw();
     sayCount();
   } catch (e) {
     if (mine === run) {
+      chosen = null;
       shown = []; // the rows of the previous filter must not stay
       draw();
       say(e.message, true);
@@ -206,7 +274,7 @@ function showFacets() {
 }
 
 for (const facet of Object.keys(FACETS)) {
-  if (!data.rows.some((row) => facet === 'cause' || row[ROW[facet]].length)) { continue; }
+  if (LISTS.includes(facet) ? !known.get(facet).size : facet !== 'cause' && !data.rows.some((row) => row[ROW.marks])) { continue; }
   const list = make('div', {role: 'group', 'aria-label': FACETS[facet]}), node = make('details', {class: 'facet'}, make('summary', {}, FACETS[facet]), list);
   node.addEventListener('toggle', () => {
     if (!node.open) { return; }
@@ -229,7 +297,16 @@ clear.addEventListener('click', () => {
   write();
   apply();
 });
-tools.append(filter, ...facetNodes.values(), clear, help);
+const worst = make('button', {type: 'button', title: 'only the numbers of the newest version with enough data'}, 'worst in ' + texts[newest]);
+worst.addEventListener('click', () => {
+  state = {q: '', sort: 'rank', down: false, open: state.open, facets: {version: [texts[newest]]}};
+  filter.value = '';
+  showFacets();
+  write();
+  apply();
+});
+worst.hidden = newest === undefined || versions.size < 2;
+tools.append(filter, ...facetNodes.values(), worst, clear, help);
 tools.hidden = false;
 function typed() {
   if (state.q === filter.value) { return; }

@@ -48,7 +48,7 @@ static void put_bucket_row(struct page_writer *p, size_t rank) {
     page_markup(p, "<td>");
     page_put_trend(p, b, false);
     page_markup(p, "<td>");
-    page_put_marks(p, page_marks_of(p, b));
+    page_put_state(p, b);
     const char *owner = p->owners[rank];
     if (owner) {
         page_markup(p, "<small title=owner>");
@@ -81,15 +81,27 @@ void page_put_table(struct page_writer *p) {
         {"stalls", "stalls", "how many"},
         {"p50", "p50", "half of the stalls are shorter"},
         {"p95", "p95", "19 of 20 stalls are shorter"},
-        {"trend", "by version",
-         "share of each version's stalled time, the newest versions, to scale in each row; sorted "
-         "by "
-         "the first version of the bucket"},
-        {"marks", "marks", "new, worse or better than the baseline, back, ignored"}};
+        {"trend", NULL, NULL},
+        {"marks", "marks",
+         "new in the newest version, fixed, back again, ignored; new, worse or better than the "
+         "baseline; "
+         "and in how many stalls the process died"}};
+    static const char *const rates[] = {
+        "trend", "per hour, by version",
+        "stalled time in an hour of each version, the newest versions, to scale in each row: _ is "
+        "none, \xc2\xb7 is a version with too little data; sorted by how much more it is in the "
+        "newest "
+        "version than in all before"};
+    static const char *const shares[] = {
+        "trend", "share, by version",
+        "share of each version's stalled time, as its hours are not known, the newest versions, to "
+        "scale in each row: _ is none, \xc2\xb7 is a version with too few dumps; sorted by how "
+        "much "
+        "more it is in the newest version than in all before"};
     page_markup(p, "<table id=buckets aria-describedby=status><thead><tr>");
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        strbuf_addf(&p->text, "<th scope=col data-sort=%s title=\"%s\">%s", columns[i][0],
-                    columns[i][2], columns[i][1]);
+        const char *const *c = columns[i][1] ? columns[i] : p->s->rated ? rates : shares;
+        strbuf_addf(&p->text, "<th scope=col data-sort=%s title=\"%s\">%s", c[0], c[2], c[1]);
     }
     page_markup(p, "</thead>\n<tbody>\n");
     put_rows(p, 0, parsed);

@@ -3,7 +3,7 @@
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const texts = document.getElementById('texts').content.textContent.split('\n');
-for (const list of [data.rows, data.stacks, data.frames]) { list.pop(); } // each of these arrays ends with an unused 0
+for (const list of [data.rows, data.versions, data.stacks, data.frames]) { list.pop(); } // each of these arrays ends with an unused 0
 const REGEX_MS = 200;
 
 // Members of a row, in the order in which they were written.
@@ -14,13 +14,21 @@ for (const row of data.rows) { // a facet without values is 0, or missing at the
     if (!Array.isArray(value)) { row[i] = value ? [value - 1] : []; }
   }
 }
-const MARKS = ['new', 'worse', 'better', 'back', 'ignored', 'may be worse', 'new inside', 'worse inside']; // in the order of the bits
+const MARKS = ['new', 'worse', 'better', 'back', 'ignored', 'may be worse', 'new inside', 'worse inside', 'fixed']; // in the order of the bits
+const bitOf = (mark) => 1 << MARKS.indexOf(mark);
+// What most needs a look comes first: the order of the column of marks, and the one state of each bucket.
+const URGENT = ['back', 'new', 'worse', 'new inside', 'worse inside', 'may be worse', 'fixed', 'better'].map(bitOf);
+const STATES = ['ignored', 'back', 'fixed', 'new'];
+const stateOf = (marks) => STATES.find((state) => marks & bitOf(state)) ?? 'open';
 // The fields that a filter can name, with the member of a row that has the value; 'id' and 'title' are in the table instead.
 const FIELDS = {
   'app.version': 'version', 'device.os': 'os', 'device.model': 'device', 'context.screen': 'screen', cause: 'cause', action: 'action', framework: 'framework',
-  mark: 'marks', owner: 'owner', level1: 'id', title: 'title', stalled_ms: 'ms', users: 'users', stalls: 'stalls', dumps: 'dumps', p50_ms: 'p50', p95_ms: 'p95',
+  mark: 'marks', state: 'state', owner: 'owner', fatal: 'fatal', level1: 'id', title: 'title', stalled_ms: 'ms', users: 'users', stalls: 'stalls', dumps: 'dumps', p50_ms: 'p50', p95_ms: 'p95',
 };
-const NUMBERS = ['ms', 'users', 'stalls', 'dumps', 'p50', 'p95'];
+const NUMBERS = ['ms', 'users', 'stalls', 'dumps', 'p50', 'p95', 'fatal'];
+const LISTS = ['version', 'os', 'device', 'screen', 'action', 'framework', 'owner'];
+const known = new Map(LISTS.map((field) => [field, new Set(data.rows.flatMap((row) => row[ROW[field]]))])); // field -> its values, as numbers of texts
+const fatalOf = (entry) => (data.parts[entry.rank] || [0])[0];
 
 const isDigit = (c) => c >= '0' && c <= '9';
 
@@ -58,6 +66,22 @@ function isInOrder(value, op, than) {
   return {'<': order < 0, '<=': order <= 0, '>': order > 0, '>=': order >= 0}[op];
 }
 
+// Throws an error if no bucket of any page of these data could hold the term: it would only seem that there are none.
+function checkTerm(term, name) {
+  const ordered = ['<', '<=', '>', '>='].includes(term.op);
+  if (NUMBERS.includes(term.field)) {
+    if (!/^\d{1,15}$/.test(term.value) && !term.op.endsWith('~')) { throw new Error(name + ' is a number, not "' + term.value + '"'); }
+    return;
+  }
+  if (term.field === 'state' && ['=', '!='].includes(term.op) && ![...STATES, 'open'].includes(term.value)) { throw new Error('state is one of ' + [...STATES, 'open'].join(', ')); }
+  if (!LISTS.includes(term.field) || term.value === '') { return; }
+  const values = [...known.get(term.field)];
+  if (!values.length) { throw new Error('the data of this page have no ' + name + (term.field === 'screen' ? ': a history keeps it only in stored dumps' : '')); }
+  if (ordered && !values.some((i) => beforeDigits(texts[i]) === beforeDigits(term.value))) {
+    throw new Error('no ' + name + ' can be compared with "' + term.value + '": write, for example, ' + name + term.op + JSON.stringify(texts[values[0]]));
+  }
+}
+
 // Parses a filter and returns [{field, op, value}]; throws an Error that says what is wrong with the text.
 function parseTerms(text) {
   const terms = [], word = /\s*(?:([A-Za-z_][\w.]*)\s*(!=|!~|<=|>=|<|>|=|~)("(?:\\.|[^"\\])*"|[^\s"]*)|("(?:\\.|[^"\\])*"|\S+))/gy;
@@ -70,7 +94,9 @@ function parseTerms(text) {
       throw new Error(/^(context\.|stall\.|user$|app\.|device\.|id$|time$|truth$|confidence$|level2$)/.test(field)
         ? 'the page does not have ' + field + ' of each dump: stallclassify --where does' : 'there is no field ' + field);
     }
-    terms.push(loose === undefined ? {field: FIELDS[field], op, value} : {field: 'title', op: 'has', value: value.toLowerCase()});
+    const term = loose === undefined ? {field: FIELDS[field], op, value} : {field: 'title', op: 'has', value: value.toLowerCase()};
+    if (loose === undefined) { checkTerm(term, field); }
+    terms.push(term);
   }
   return terms;
 }
@@ -78,7 +104,8 @@ function parseTerms(text) {
 // Returns the values that a row has for a field, as texts.
 function valuesOf(entry, field) {
   if (field === 'id' || field === 'title') { return [entry[field]]; }
-  const value = entry.row[ROW[field]];
+  const value = field === 'fatal' ? fatalOf(entry) : entry.row[ROW[field === 'state' ? 'marks' : field]];
+  if (field === 'state') { return [stateOf(value)]; }
   if (field === 'marks') { return MARKS.filter((word, i) => value & 1 << i); }
   if (field === 'cause') { return [texts[value]]; }
   return NUMBERS.includes(field) ? [String(value)] : value.map((i) => texts[i]);
@@ -104,9 +131,9 @@ function predicateOf(term) {
   if (term.value === '' && (term.op === '=' || term.op === '!=')) { return (e) => valuesOf(e, term.field).some((v) => v !== '') === negative; }
   if (term.op === 'has') { // the term is a word without a field
     return (e) => (e.lower ??= e.title.toLowerCase()).includes(term.value) || e.id.startsWith(term.value)
-      || [...valuesOf(e, 'cause'), ...valuesOf(e, 'marks')].some((v) => v.toLowerCase() === term.value);
+      || [...valuesOf(e, 'cause'), ...valuesOf(e, 'marks'), valuesOf(e, 'state')[0], fatalOf(e) ? 'fatal' : ''].some((v) => v.toLowerCase() === term.value);
   }
-  if (!['cause', 'version', 'os', 'device', 'screen', 'action', 'framework', 'owner'].includes(term.field)) {
+  if (term.field !== 'cause' && !LISTS.includes(term.field)) {
     return (e) => valuesOf(e, term.field).some((v) => v !== '' && test(v)) !== negative;
   }
   const said = [];
@@ -121,7 +148,7 @@ const CLASSES = {alpha: 'A-Za-z', digit: '0-9', alnum: 'A-Za-z0-9', upper: 'A-Z'
 const fromPosix = (pattern) => pattern.replace(/\[:(\w+):\]/g, (whole, name) => CLASSES[name] || whole);
 
 const WORKER = 'postMessage(null); onmessage = (m) => { const r = new RegExp(m.data[0]); postMessage(m.data[1].filter((t) => r.test(t))); };';
-const known = new Map(); // results of earlier searches
+const searched = new Map(); // results of earlier searches
 
 function findAll(pattern, values) {
   return new Promise((resolve, reject) => {
@@ -150,11 +177,11 @@ async function searchAll(terms, entries) {
   for (const term of terms.filter((t) => t.op.endsWith('~'))) {
     const pattern = fromPosix(term.value), key = term.field + ' ' + pattern;
     try { new RegExp(pattern); } catch (e) { throw new Error('"' + term.value + '" is no regular expression'); }
-    if (!known.has(key)) {
+    if (!searched.has(key)) {
       const values = new Set();
       for (const entry of entries) { valuesOf(entry, term.field).forEach((v) => values.add(v)); }
-      known.set(key, await findAll(pattern, [...values]));
+      searched.set(key, await findAll(pattern, [...values]));
     }
-    term.found = known.get(key);
+    term.found = searched.get(key);
   }
 }

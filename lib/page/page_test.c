@@ -191,13 +191,13 @@ static void pictures_have_a_place_for_each_day_and_version(void **state) {
     const char *detail = between(&p.html, "<details class=bucket ", "</template>", &len);
     assert_non_null(detail);
     /* 4 days of 60 pixels and 3 versions of 80 are drawn, without the 28th and without 5.2 */
-    const char *day = strstr(detail, "aria-label=\"by day\">");
+    const char *day = strstr(detail, "aria-label=\"stalled time by day\">");
     assert_non_null(day);
     assert_non_null(strstr(day, "<rect x=\"0\" y=\"1\" width=\"59\""));
     const char *last = strstr(day, "<rect x=\"180\"");
     assert_non_null(last);
     assert_non_null(strstr(last, "2026-03-02: 1.0s"));
-    const char *version = strstr(detail, "aria-label=\"by version\">");
+    const char *version = strstr(detail, "aria-label=\"stalled time by version, hours unknown\">");
     assert_non_null(version);
     assert_non_null(strstr(version, "<rect x=\"160\""));
     assert_int_equal(occurrences(&p.html, "<rect x=\"80\""),
@@ -219,6 +219,61 @@ static bool page_note(void *ctx, const char *id, struct bucket_note *out) {
     (void)id;
     *out = (struct bucket_note){.link = ctx, .owner = "<i>me", .ignored = true, .ignore = "ever"};
     return true;
+}
+
+/* Counts `count` dumps of a version, of which each is of another user. */
+static unsigned page_count_many(struct paged *p, const char *inner, const char *version,
+                                unsigned from, unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        page_count(p, inner, version, from + i);
+    }
+    return from + count;
+}
+
+static bool is_gone_in_5_4(void *ctx, const char *id, struct gone_bucket *out) {
+    const char *gone = ctx;
+    *out = (struct gone_bucket){.gone_in = "5.4"};
+    return strcmp(id, gone) == 0;
+}
+
+static bool no_note(void *ctx, const char *id, struct bucket_note *out) {
+    (void)ctx;
+    (void)id;
+    (void)out;
+    return false;
+}
+
+/* A version with few dumps has a dot in each trend, and makes no bucket new; what is only in the
+ * newest of the others is new, if those before have enough dumps to tell. */
+static void trends_and_states_need_data(void **state) {
+    (void)state;
+    struct paged p;
+    page_init(&p);
+    unsigned n = page_count_many(&p, "always", "5.3", 0, 30);
+    n = page_count_many(&p, "always", "5.4", n, 30);
+    n = page_count_many(&p, "started", "5.4", n, 20);
+    n = page_count_many(&p, "rare", "5.4", n, 2);
+    n = page_count_many(&p, "stopped", "5.3", n, 29);
+    (void)page_count_many(&p, "stray", "9.9-dev", n, 1);
+    assert_int_equal(triage_finish(p.t, NULL), ST_OK);
+    struct summary s = {0};
+    assert_int_equal(summary_make(&s, p.t, NULL, 0, NULL), ST_OK);
+    char gone[KEY_ID_SIZE] = "";
+    for (size_t i = 0; i < s.buckets.len; i++) {
+        if (strstr(s.buckets.data[i].title, "stopped")) {
+            snprintf(gone, sizeof gone, "%s", s.buckets.data[i].id);
+        }
+    }
+    summary_release(&s);
+    const struct page_options o = {
+        .inputs = "", .note = no_note, .is_gone = is_gone_in_5_4, .gone_ctx = gone};
+    assert_int_equal(page_make(&p, &o, NULL), ST_OK);
+    assert_int_equal(occurrences(&p.html, "<b class=new>new</b> in <bdi>5.4</bdi>"), 1);
+    assert_int_equal(occurrences(&p.html, "<b class=better>fixed</b> in <bdi>5.4</bdi>"), 1);
+    assert_int_equal(occurrences(&p.html, "_\xe2\x96\x88\xc2\xb7<td>"), 2); /* started, rare */
+    assert_int_equal(occurrences(&p.html, "\xe2\x96\x88_\xc2\xb7<td>"), 1); /* stopped */
+    assert_int_equal(occurrences(&p.html, "__\xc2\xb7<td>"), 1);            /* stray */
+    page_release_all(&p);
 }
 
 static void notes_are_shown_and_only_addresses_are_links(void **state) {
@@ -281,6 +336,7 @@ int main(void) {
         cmocka_unit_test(names_are_no_markup),
         cmocka_unit_test(links_to_source_are_no_scripts),
         cmocka_unit_test(pictures_have_a_place_for_each_day_and_version),
+        cmocka_unit_test(trends_and_states_need_data),
         cmocka_unit_test(notes_are_shown_and_only_addresses_are_links),
         cmocka_unit_test(a_lack_of_memory_is_told),
     };

@@ -45,6 +45,23 @@ function hostileDump(text, i) {
   };
 }
 
+// Dumps of a stall in a function, each of another user.
+function stallsIn(inner, version, count, more) {
+  return Array.from({length: count}, (x, i) => JSON.stringify({
+    format: 'stall-dump/1', id: inner + version + i, time: '2026-11-2' + i % 9 + 'T10:00:00.000Z', user: 'user ' + i, app: {id: 'org.example.shop', version},
+    stall: {id: inner + version + i, duration_ms: 3000, span_ms: 3000, at_ms: 2000, ended: true, ...more},
+    images: [{name: 'Shop', load: 4096, size: 65536, in_app: true}], threads: [{id: 1, main: true, frames: [4112, 4128, 4144]}], names: {4112: [inner], 4128: [inner + '_caller'], 4144: ['main']},
+  }) + '\n').join('');
+}
+
+// Session records of these hours, as many for each of 80 users.
+const hoursOf = (version, hours, watched) => Array.from({length: 80}, (x, i) => JSON.stringify({format: 'stall-session/1', id: version + ' ' + i, time: '2026-11-20T09:00:00.000Z', app: {version}, user: 'user ' + i,
+  length_ms: hours * 45000, foreground_ms: hours * 45000, wall_ms: hours * 45000, watched_ms: hours * 45000 * (watched ?? 1), launches: 1, ended: true}) + '\n').join('');
+
+// Stalls of two versions, the first of which was used twice as long: one as often in both, one fixed in 2.0, one new in it, one that gets worse, one that ends in death.
+const RELEASES = stallsIn('steady', '1.0', 80) + stallsIn('steady', '2.0', 40) + stallsIn('mended', '1.0', 60) + stallsIn('fresh', '2.0', 50) + stallsIn('grows', '1.0', 20) + stallsIn('grows', '2.0', 45)
+  + stallsIn('dies', '1.0', 8, {fatal: true}) + stallsIn('stray', '9.9-dev', 1);
+
 // A dump of a stall in parse, which load called for the caller.
 function plainDump(id, caller) {
   return JSON.stringify({
@@ -105,8 +122,9 @@ async function useTable(file) {
   is([...new Set(await column(page, 2))], ['io'], 'or is a cause');
   await filterBy(page, all[2].slice(0, 4));
   is(await ids(page), [all[2]], 'or the beginning of an id');
-  await filterBy(page, 'app.version=5.3.0');
+  await filterBy(page, 'device.os~.');
   ok((await page.textContent('#status')).includes('the numbers are of all dumps of a bucket'), 'a term on a property of dumps has a note', await page.textContent('#status'));
+  await filterBy(page, 'app.version=5.3.0');
   const few = await ids(page);
   await page.focus('#tools input[type=search]');
   await page.keyboard.press('Escape');
@@ -283,6 +301,47 @@ async function namesWhatTheGateCounts() {
   await page.context().close();
 }
 
+async function tellsVersions() {
+  const sessions = folder + '/hours.jsonl';
+  fs.writeFileSync(sessions, hoursOf('1.0', 20) + hoursOf('2.0', 10));
+  const page = await open(write('releases', ['--exposure', sessions, '-'], RELEASES)), rowOf = async (word) => (await column(page, 1)).findIndex((t) => t.startsWith(word));
+  const cell = async (word, n) => (await column(page, n))[await rowOf(word)].trim();
+  ok((await page.textContent('th[data-sort=trend]')).includes('per hour'), 'with hours the trend says that it has rates');
+  is(await cell('steady', 9), '\u2588\u2588\u00b7', 'what is as frequent in each hour has a flat trend, and a version with one dump a dot');
+  is([await cell('mended', 9), await cell('fresh', 9)], ['\u2588_\u00b7', '_\u2588\u00b7'], 'none is not a dot');
+  is(await page.$$eval('.versions tbody tr', (rows) => rows.map((r) => Array.from(r.cells, (c) => c.textContent).join(' ').trim())),
+    ['9.9-dev 1 3.0s unknown too little to tell', '2.0 135 6m45s 10.0 13.5 40.5s', '1.0 168 8m24s 20.0 8.40 25.2s'], 'a table has the rates of each version');
+  is([await cell('mended', 10), await cell('fresh', 10), await cell('dies', 10), await cell('stray', 10)], ['fixed in 2.0', 'new in 2.0', '8 fatal', ''], 'rows say what is fixed, new and fatal');
+  for (const [text, words] of [['state=fixed', ['mended']], ['fixed', ['mended']], ['mark=new', ['fresh']], ['fatal>0', ['dies']], ['fatal', ['dies']], ['state=open fatal=0', ['steady', 'grows', 'stray']]]) {
+    await filterBy(page, text);
+    is((await column(page, 1)).map((t) => t.split(' ')[0]).sort(), words.sort(), 'the filter ' + text + ' finds these');
+  }
+  for (const [text, said] of [['stalls>abc', 'stalls is a number'], ['users>>3', 'users is a number'], ['app.version>=v2', 'app.version can be compared'], ['context.screen=Editor', 'have no context.screen'], ['state=closed', 'state is one of']]) {
+    await filterBy(page, text);
+    ok((await page.textContent('#status')).includes(said) && (await ids(page)).length === 0, 'the filter ' + text + ' is told to be wrong', await page.textContent('#status'));
+  }
+  await filterBy(page, '');
+  await page.click('th[data-sort=trend] button');
+  is((await column(page, 1)).map((t) => t.split(' ')[0]).slice(0, 2).concat((await column(page, 1)).pop().split(' ')[0]), ['fresh', 'grows', 'mended'], 'sorted by the trend, what grows most comes first');
+  await page.click('th[data-sort=marks] button');
+  is((await column(page, 1)).map((t) => t.split(' ')[0]).slice(0, 3), ['fresh', 'mended', 'dies'], 'sorted by marks, what most needs a look comes first');
+  const all = await column(page, 3);
+  await page.click('button:has-text("worst in 2.0")');
+  is(await column(page, 0), ['1', '2', '3'], 'the newest version has ranks of its own');
+  is([(await column(page, 1)).map((t) => t.split(' ')[0]), await column(page, 3), await column(page, 6), await column(page, 4)], [['fresh', 'grows', 'steady'], ['2m30s', '2m15s', '2m00s'], ['50', '45', '40'], ['37.0%', '33.3%', '29.6%']],
+    'and its own lost time, stalls and shares');
+  ok((await page.textContent('#status')).includes('are of 2.0 alone'), 'which is said', await page.textContent('#status'));
+  await page.click('button:has-text("clear")');
+  await page.click('th[data-sort=marks] button');
+  is(await column(page, 3), all, 'and afterwards the numbers are those of all again');
+  is(page.said, [], 'the console has said nothing');
+  await shot(page, 'releases');
+  await page.context().close();
+  const without = await open(write('shares', ['-'], RELEASES));
+  ok((await without.textContent('th[data-sort=trend]')).includes('share') && (await without.getAttribute('th[data-sort=trend] button', 'title')).includes('hours are not known'), 'without hours the trend says that it has shares');
+  await without.context().close();
+}
+
 async function comparesRuns() {
   const partial = folder + '/base.partial';
   execFileSync(stallclassify, ['--partial', '-o', partial, ...OURS, '--where', 'app.version=5.3.0']);
@@ -315,6 +374,7 @@ async function comparesRuns() {
   await isLabelled(file);
   await resistsHostileNames();
   await endsRegularExpressions();
+  await tellsVersions();
   await comparesRuns();
   await namesWhatTheGateCounts();
   await browser.close();

@@ -79,11 +79,9 @@ static double weight_of_dump(const struct gone_finder *f, const struct tally *t)
     return t->dumps ? (double)t->stalls / (double)t->dumps / phi : 0;
 }
 
-/* Is it significant that the exposure `without` had no event, after `events` events in the
- * exposure `before`? */
-static bool is_gone(double events, double before, double without) {
-    return events > 0 && before > 0 && without > 0 &&
-           before / without * (pow(gone_tail, -1 / events) - 1) < gone_ratio;
+bool gone_is_told(double events, double with, double without) {
+    return events > 0 && with > 0 && without > 0 &&
+           with / without * (pow(gone_tail, -1 / events) - 1) < gone_ratio;
 }
 
 /* Finds the version in which the bucket was last gone, and the version in which it returned.
@@ -102,7 +100,7 @@ static void find_gone(const struct gone_finder *f, const struct tally *t, double
             without += events > 0 ? v->exposure : 0;
             continue;
         }
-        if (is_gone(events, before, without)) {
+        if (gone_is_told(events, before, without)) {
             out->gone_in = since;
             out->returned_in = v->version;
             events = before = without = 0;
@@ -112,7 +110,7 @@ static void find_gone(const struct gone_finder *f, const struct tally *t, double
         without = 0;
         since = NULL;
     }
-    if (is_gone(events, before, without)) {
+    if (gone_is_told(events, before, without)) {
         out->gone_in = since;
         out->returned_in = NULL;
     }

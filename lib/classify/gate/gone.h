@@ -21,6 +21,9 @@ struct gone_bucket {
     /* First version with the bucket after that period; NULL = it is still gone. */
     const char *returned_in;
 };
+/* Is it significant, as above, that the exposure `without` had no event, beside `events`
+ * independent events in the exposure `with`? */
+bool gone_is_told(double events, double with, double without);
 /* A callback that takes one bucket; ST_ERR ends the list. */
 typedef enum st (*gone_visit)(void *ctx, const struct gone_bucket *b, struct err *e);
 /* Calls visit for each bucket of level 1 that is gone, or was gone and returned; t is finished.

@@ -73,22 +73,20 @@ static struct summary_values stored_values_of(struct summary_maker *m,
     return (struct summary_values){values, values ? v->values.len : 0};
 }
 
-/* Returns the stalled time and, as `dumps`, the number of stalls for each known value of a facet of
- * the usage; without `all`, only for values with some stalled time. */
-static struct summary_values values_of_usage(struct summary_maker *m, enum usage_facet f, bool all,
-                                             int (*order)(const void *, const void *)) {
-    const struct usage_values *from = &m->t->usage.by[f];
+/* Returns the causes with some stalled time, with that time and, as `dumps`, their stalls. */
+static struct summary_values causes_of_usage(struct summary_maker *m) {
+    const struct usage_values *from = &m->t->usage.by[USAGE_CAUSE];
     struct summary_value *values = value_room(m, from->values.len);
     size_t count = 0;
     for (size_t i = 0; values && i < from->values.len; i++) {
         const char *text = map_string(&m->t->strings, from->values.data[i].text);
-        if ((all || from->values.data[i].sums.stalled_ms) && *text) {
+        if (from->values.data[i].sums.stalled_ms && *text) {
             values[count++] = (struct summary_value){text, from->values.data[i].sums.stalls,
                                                      from->values.data[i].sums.stalled_ms};
         }
     }
     if (count) {
-        qsort(values, count, sizeof *values, order);
+        qsort(values, count, sizeof *values, by_value_time);
     }
     return (struct summary_values){values, count};
 }
@@ -146,8 +144,11 @@ static void fill_facets(struct summary_maker *m, const struct bucket *b,
     out->by[SUMMARY_ACTION] = actions_of(m, b);
     out->by[SUMMARY_FRAMEWORK] = framework_of(m, b);
     if (b->stored) {
-        out->by[SUMMARY_VERSION] =
-            stored_values_of(m, &b->stored->by[STORED_VERSION], by_value_version);
+        /* A history may show dumps of a bucket and not know its time by version. */
+        if (b->stored->by[STORED_VERSION].values.len) {
+            out->by[SUMMARY_VERSION] =
+                stored_values_of(m, &b->stored->by[STORED_VERSION], by_value_version);
+        }
         out->by[SUMMARY_DAY] = stored_values_of(m, &b->stored->by[STORED_DAY], by_value_version);
         out->by[SUMMARY_SCREEN] = stored_values_of(m, &b->stored->by[STORED_SCREEN], by_value_time);
     }
@@ -306,12 +307,9 @@ enum st summary_make(struct summary *s, const struct triage *t, const struct gat
                           .stored = &t->stored};
     fill_head(&m);
     fill_buckets(&m, detail);
-    s->causes = values_of_usage(&m, USAGE_CAUSE, false, by_value_time);
-    s->versions = values_of_usage(&m, USAGE_VERSION, true, by_value_version);
+    s->causes = causes_of_usage(&m);
     s->days = stored_values_of(&m, &t->stored.by[STORED_DAY], by_value_version);
-    s->shares = t->stored.by[STORED_VERSION].values.len
-                    ? stored_values_of(&m, &t->stored.by[STORED_VERSION], by_value_version)
-                    : values_of_facet(&m, &t->total.facets[FACET_VERSION]);
+    summary_add_versions(&m);
     if (g) {
         summary_add_gate(&m, g);
     }
@@ -328,6 +326,7 @@ void summary_release(struct summary *s) {
     VEC_RELEASE(&s->head);
     VEC_RELEASE(&s->gate);
     VEC_RELEASE(&s->told);
+    VEC_RELEASE(&s->releases);
     VEC_RELEASE(&s->buckets);
     VEC_RELEASE(&s->gone);
     summary_explained_release(s);

@@ -28,12 +28,28 @@ struct summary_value {
     const char *text;
     /* Number of dumps and stalled time of a bucket's value. If dumps are stored, versions, days and
      * screens have both. Actions and frameworks have only ms, other facets only dumps. 0 = unknown.
-     * In summary.causes and summary.versions `dumps` is the number of stalls. */
+     * In summary.causes `dumps` is the number of stalls. */
     uint64_t dumps, ms;
 };
 struct summary_values {
     const struct summary_value *values; /* versions, systems and days are in ascending order */
     size_t count;
+};
+
+/* A version of the app, and what is known of all of its stalls. */
+struct summary_version {
+    const char *text;
+    uint64_t foreground_ms, sessions; /* watched time in the foreground; 0 = unknown */
+    uint64_t dumps, stalls, ms;
+    /* Is that enough to compare the version with others? If the time in the foreground of any
+     * version is known, the version has at least SUMMARY_RATED_MS of it, else at least
+     * SUMMARY_DUMPS_LEAST dumps; and it has at least one hundredth of what the version has that has
+     * most. */
+    bool carries;
+};
+enum {
+    SUMMARY_RATED_MS = 600000, /* time in the foreground, in ms, below which no rate is told */
+    SUMMARY_DUMPS_LEAST = 10
 };
 
 /* A fact about a bucket from the comparison with the baseline or from the history. */
@@ -47,7 +63,8 @@ enum summary_mark {
         1 << 5, /* the bucket's rate may have risen by half, but it has too few stalls to tell */
     /* A level-2 bucket of this bucket is new, or regressed, and this bucket itself is not. */
     SUMMARY_NEW_INSIDE = 1 << 6,
-    SUMMARY_WORSE_INSIDE = 1 << 7
+    SUMMARY_WORSE_INSIDE = 1 << 7,
+    SUMMARY_FIXED = 1 << 8 /* the bucket is gone by the counts (gone.h), or people say so */
 };
 
 /* The words that describe how a bucket compares with the baseline. */
@@ -132,10 +149,11 @@ struct summary {
     /* Buckets that only the baseline has; only id, title, change and marks have values, and cause,
      * place and why are "". */
     VEC(struct summary_bucket) gone;
-    struct summary_values causes, versions, days; /* stalled time by cause, version and day */
-    /* Totals of the versions, to which a bucket's values are related as shares: ms if dumps are
-     * stored, else dumps. */
-    struct summary_values shares;
+    struct summary_values causes, days; /* stalled time by cause and day */
+    /* All versions of the dumps, ascending. They relate a bucket's amounts to the hours of each
+     * version or, if `rated` is false, to its stalled time or dumps. */
+    VEC(struct summary_version) releases;
+    bool rated; /* the time in the foreground of some version is known */
     const struct stored_dumps *stored;
     VEC(struct summary_stack) explained; /* stacks of the first buckets that were explained */
     struct arena arena;

@@ -14,7 +14,7 @@
 #include "classify/summary/shown.h"
 
 /* ROW_BYTES_MIN: minimum number of bytes of a row, one for each of its numbers. */
-enum { ROWS_VERSION = 1, ROW_BYTES_MIN = 16 };
+enum { ROWS_VERSION = 2, ROW_BYTES_MIN = 17 };
 
 /* The facets of a row. Only for versions the numbers of dumps are written. */
 static const enum summary_facet row_facets[] = {SUMMARY_VERSION, SUMMARY_OS, SUMMARY_DEVICE,
@@ -67,7 +67,7 @@ static bool put_row(struct rows_writer *w, const struct summary_bucket *b) {
         !rule_cause_parse(b->cause, strlen(b->cause), &cause)) {
         return false;
     }
-    const uint64_t numbers[] = {id, b->ms, cause, b->users, b->stalls, b->dumps};
+    const uint64_t numbers[] = {id, b->ms, cause, b->users, b->stalls, b->dumps, b->fatal};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         put_number(w, numbers[i]);
     }
@@ -240,6 +240,7 @@ static void take_row(struct rows_reader *r, struct summary_bucket *b) {
     b->users = reader_uleb128(&r->numbers);
     b->stalls = reader_uleb128(&r->numbers);
     b->dumps = reader_uleb128(&r->numbers);
+    b->fatal = reader_uleb128(&r->numbers);
     b->p50 = take_duration(r);
     b->p95 = take_duration(r);
     b->title = take_text(r);

@@ -29,6 +29,7 @@ static struct summary summary_of(bool all) {
         b.ms = UINT64_MAX >> i;
         b.users = i;
         b.stalls = b.dumps = 1000 * i;
+        b.fatal = 3 * i;
         b.p50 = (struct tally_duration){.ms = 700 + i};
         b.p95 = (struct tally_duration){.ms = 30000, .at_least = true};
         b.by[SUMMARY_VERSION] = (struct summary_values){versions, i % 3};
@@ -81,7 +82,7 @@ static void rows_are_read_as_they_were_written(void **state) {
         assert_string_equal(a->title, b->title);
         assert_string_equal(a->cause, b->cause);
         assert_true(a->ms == b->ms && a->weight == b->ms && a->users == b->users);
-        assert_true(a->stalls == b->stalls && a->dumps == b->dumps);
+        assert_true(a->stalls == b->stalls && a->dumps == b->dumps && a->fatal == b->fatal);
         assert_true(a->p50.ms == b->p50.ms && !a->p50.at_least);
         assert_true(a->p95.ms == b->p95.ms && a->p95.at_least);
         for (size_t f = 0; f < SUMMARY_FACETS; f++) {
@@ -151,7 +152,7 @@ static void texts_have_a_budget(void **state) {
     char *text = calloc(1, TEXT);
     assert_non_null(text);
     memset(text, 'x', TEXT - 1);
-    leb128_add(&rows, 1);
+    leb128_add(&rows, 2);
     leb128_add(&rows, TEXT);
     strbuf_add(&rows, text, TEXT);
     leb128_add(&rows, FIRST);
@@ -174,7 +175,7 @@ static void counts_past_the_bytes_are_refused(void **state) {
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         for (size_t where = 0; where < 3; where++) {
             struct strbuf rows = {0};
-            leb128_add(&rows, 1);
+            leb128_add(&rows, 2);
             leb128_add(&rows, where == 0 ? counts[i] : 1);
             strbuf_add(&rows, "", 1);
             leb128_add(&rows, FIRST);

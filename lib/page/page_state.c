@@ -1,0 +1,163 @@
+/* Finds out what each bucket is, new, fixed, back again or ignored, by the counts of the versions
+ * and by what people have noted of it, and writes that as words. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "page/page_private.h"
+
+/* ---- notes ---- */
+
+/* Copies the note n to *to, and its texts to p->note_texts, because the texts of n are valid only
+ * until the next note is read; a text that is NULL becomes "". */
+static void keep_note(struct page_writer *p, struct bucket_note *to, const struct bucket_note *n) {
+    const char **const texts[] = {
+        &to->first_day,  &to->last_day, &to->first_version, &to->last_version, &to->back_in,
+        &to->back_alone, &to->gone_in,  &to->returned_in,   &to->fixed_in,     &to->owner,
+        &to->note,       &to->link,     &to->ignore};
+    *to = *n;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *text = *texts[i] ? *texts[i] : "";
+        size_t index = map_intern(&p->note_texts, text, strlen(text));
+        p->failed = p->failed || index >= PAGE_NONE;
+        *texts[i] = index < PAGE_NONE ? map_string(&p->note_texts, index) : "";
+    }
+}
+
+/* Reads the note on the bucket at `rank` if it is in detail or o->is_marked holds, and takes its
+ * owner and marks from it; the note is kept only of a bucket in detail. */
+static void read_note(struct page_writer *p, size_t rank) {
+    const char *id = p->s->buckets.data[rank].id;
+    struct page_state *state = &p->states[rank];
+    struct bucket_note note = {0}, kept = {0};
+    bool detail = rank < p->details;
+    if (!p->o->note || !(detail || (p->o->is_marked && p->o->is_marked(p->o->note_ctx, id))) ||
+        !p->o->note(p->o->note_ctx, id, &note)) {
+        return;
+    }
+    keep_note(p, &kept, &note);
+    state->marks |= note.ignored ? SUMMARY_IGNORED : 0u;
+    p->owners[rank] = *kept.owner ? kept.owner : NULL;
+    if (state->marks & SUMMARY_BACK) {
+        state->in = *kept.back_in ? kept.back_in : state->in;
+    } else if (*kept.fixed_in) {
+        state->marks |= SUMMARY_FIXED;
+        state->in = kept.fixed_in;
+    }
+    if (detail) {
+        p->notes[rank] = kept;
+    }
+}
+
+/* ---- new ---- */
+
+/* The versions that carry a trend. */
+struct page_span {
+    const struct summary_version *newest; /* NULL = there are fewer than two */
+    double before;                        /* exposure of the versions before the newest */
+};
+
+static double exposure_of(const struct page_writer *p, const struct summary_version *r) {
+    return (double)(p->s->rated ? r->foreground_ms : r->dumps);
+}
+
+static struct page_span find_newest(const struct page_writer *p) {
+    struct page_span span = {NULL, 0};
+    for (size_t i = 0; i < p->s->releases.len; i++) {
+        const struct summary_version *r = &p->s->releases.data[i];
+        if (r->carries) {
+            span.before += span.newest ? exposure_of(p, span.newest) : 0;
+            span.newest = r;
+        }
+    }
+    span.newest = span.before > 0 ? span.newest : NULL;
+    return span;
+}
+
+/* Is the bucket only in the newest version that carries a trend, or in later ones, and is that no
+ * chance? Stalls of one user are no independent events. */
+static bool is_new(const struct page_writer *p, const struct page_span *span,
+                   const struct summary_bucket *b) {
+    const struct summary_values *v = &b->by[SUMMARY_VERSION];
+    if (!span->newest || !v->count || strcmp(v->values[0].text, span->newest->text) != 0) {
+        return false;
+    }
+    uint64_t events = b->users && b->users < b->stalls ? b->users : b->stalls;
+    if (v->count > 1 && b->dumps) { /* later versions, which carry no trend, do not count */
+        events = (uint64_t)((unsigned __int128)events * v->values[0].dumps / b->dumps);
+    }
+    return gone_is_told((double)events, exposure_of(p, span->newest), span->before);
+}
+
+/* ---- states ---- */
+
+static void read_bucket_state(struct page_writer *p, const struct page_span *span, size_t rank) {
+    const struct summary_bucket *b = &p->s->buckets.data[rank];
+    struct page_state *state = &p->states[rank];
+    struct gone_bucket gone = {0};
+    bool known = p->o->is_gone && p->o->is_gone(p->o->gone_ctx, b->id, &gone);
+    state->marks = b->marks;
+    if (p->o->is_back && p->o->is_back(p->o->note_ctx, b->id)) {
+        state->marks |= SUMMARY_BACK;
+        state->in = known ? gone.returned_in : NULL;
+    } else if (known) {
+        state->marks |= gone.returned_in ? SUMMARY_BACK : SUMMARY_FIXED;
+        state->in = gone.returned_in ? gone.returned_in : gone.gone_in;
+    } else if (!p->s->outcome && is_new(p, span, b)) {
+        state->marks |= SUMMARY_NEW;
+        state->in = span->newest->text;
+    }
+    read_note(p, rank);
+}
+
+bool page_read_states(struct page_writer *p) {
+    const struct page_span span = find_newest(p);
+    size_t count = p->s->buckets.len;
+    p->states = calloc(count + 1, sizeof *p->states);
+    p->notes = calloc(p->details + 1, sizeof *p->notes);
+    p->owners = calloc(count + 1, sizeof *p->owners);
+    for (size_t i = 0; p->states && p->notes && p->owners && i < count; i++) {
+        read_bucket_state(p, &span, i);
+    }
+    return p->states && p->notes && p->owners && !p->failed;
+}
+
+unsigned page_marks_of(const struct page_writer *p, const struct summary_bucket *b) {
+    return p->states[b - p->s->buckets.data].marks;
+}
+
+void page_put_marks(struct page_writer *p, unsigned marks, const char *in) {
+    /* The script's MARKS lists the same words in ascending order of their bits. */
+    static const struct {
+        unsigned mark;
+        const char *word, *class;
+        bool has_version;
+    } words[] = {{SUMMARY_BACK, "back", "back", true},
+                 {SUMMARY_NEW, "new", "new", true},
+                 {SUMMARY_WORSE, "worse", "worse", false},
+                 {SUMMARY_NEW_INSIDE, "new inside", "new", false},
+                 {SUMMARY_WORSE_INSIDE, "worse inside", "worse", false},
+                 {SUMMARY_SUSPECT, "may be worse", "suspect", false},
+                 {SUMMARY_FIXED, "fixed", "better", true},
+                 {SUMMARY_BETTER, "better", "better", false},
+                 {SUMMARY_IGNORED, "ignored", "ignored", false}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (marks & words[i].mark) {
+            strbuf_addf(&p->text, "<b class=%s>%s</b> ", words[i].class, words[i].word);
+            if (words[i].has_version && in) {
+                page_markup(p, "in <bdi>");
+                page_put(p, in);
+                page_markup(p, "</bdi> ");
+            }
+        }
+    }
+}
+
+void page_put_state(struct page_writer *p, const struct summary_bucket *b) {
+    const struct page_state *state = &p->states[b - p->s->buckets.data];
+    page_put_marks(p, state->marks, state->in);
+    if (b->fatal) {
+        page_markup(p, "<b class=worse title=\"stalls in which the process died\">");
+        page_put_number(p, b->fatal);
+        page_markup(p, " fatal</b> ");
+    }
+}

@@ -1,4 +1,4 @@
-/* Parses numbers, words and ids strictly: the whole text, a pointer and a length, must match,
+/* Parses numbers, words, ids and days strictly: the whole text, a pointer and a length, must match,
  * without spaces and whatever the locale. Each function with `out` that returns a bool returns
  * false, and leaves *out alone, if the text does not match. */
 #ifndef STALLKIT_BASE_PARSE_H
@@ -57,5 +57,22 @@ bool image_id_equal(const struct image_id *a, const struct image_id *b);
 /* Is there no id, or are all of its bytes zero? Such an id matches nothing (stallkit-design(7),
  * ADDRESS RULES, 3). */
 bool image_id_is_zero(const struct image_id *id);
+
+/* ---- days since 1970-01-01, in UTC, as dates of the Gregorian calendar: "2026-11-20" ---- */
+
+enum { DAY_LENGTH = 10 /* length of "2026-11-20" */, DAY_SIZE = 16 };
+/* 2001-01-02, the first day that a clock which somebody has set can tell. Clocks that nobody has
+ * set tell 1970-01-01, 1980-01-06, 2000-01-01 or 2001-01-01. */
+enum { DAY_SET_FIRST = 11324 };
+
+/* Reads a date, alone or with a time behind 'T' or ' ', of the years 1 to 9999. False: the text is
+ * no date. */
+bool parse_day(const char *text, size_t len, int32_t *day);
+/* Writes a day as a date, or "" if it has none (day_is_one). Returns out. */
+const char *day_text(int32_t day, char out[DAY_SIZE]);
+/* Is the number a day from 0001-01-01 to 9999-12-31? */
+bool day_is_one(int64_t day);
+/* Is the text a time that parse_day reads, of a clock that was set? */
+bool day_is_told(const char *time, size_t len);
 
 #endif

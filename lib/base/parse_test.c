@@ -243,6 +243,43 @@ static void durations_have_a_unit_or_are_ms(void **state) {
     }
 }
 
+static void days_have_one_date_each(void **state) {
+    (void)state;
+    static const int32_t days[] = {-719162, -1, 0, 11015, 11016, DAY_SET_FIRST, 20777, 2932896};
+    char text[DAY_SIZE];
+    for (size_t i = 0; i < sizeof days / sizeof *days; i++) {
+        int32_t again;
+        assert_true(parse_day(day_text(days[i], text), DAY_LENGTH, &again));
+        assert_int_equal(again, days[i]);
+    }
+    assert_string_equal(day_text(0, text), "1970-01-01");
+    assert_string_equal(day_text(11016, text), "2000-02-29");
+    assert_string_equal(day_text(2932897, text), "");
+    assert_string_equal(day_text(INT32_MIN, text), "");
+}
+
+static void what_is_no_date_is_refused(void **state) {
+    (void)state;
+    static const char *const bad[] = {"",           "2026-11-2",   "2026-13-45", "2026-02-29",
+                                      "0000-01-01", "2026-11-20x", "2026/11/20", "20261120T0"};
+    int32_t day;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_false(parse_day(bad[i], strlen(bad[i]), &day));
+    }
+    assert_true(parse_day("2024-02-29T10:00:00Z", 20, &day));
+}
+
+static void a_clock_that_was_not_set_tells_no_day(void **state) {
+    (void)state;
+    static const char *const unset[] = {"1970-01-01T00:00:10Z", "1980-01-06", "2000-01-01 00:00:00",
+                                        "2001-01-01", "2026-13-45T00:00:00Z"};
+    for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) {
+        assert_false(day_is_told(unset[i], strlen(unset[i])));
+    }
+    assert_true(day_is_told("2001-01-02", 10));
+    assert_true(day_is_told("2026-11-20T10:00:00.000Z", 24));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_word_of_a_table_is_found_by_its_whole_text),
@@ -257,6 +294,9 @@ int main(void) {
         cmocka_unit_test(build_ids_have_1_to_20_bytes),
         cmocka_unit_test(ids_are_equal_by_kind_and_bytes),
         cmocka_unit_test(zero_ids_match_nothing),
+        cmocka_unit_test(days_have_one_date_each),
+        cmocka_unit_test(what_is_no_date_is_refused),
+        cmocka_unit_test(a_clock_that_was_not_set_tells_no_day),
     };
     return cmocka_run_group_tests_name("parse", tests, NULL, NULL);
 }

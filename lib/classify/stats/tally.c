@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/search.h"
 #include "classify/stats/sum.h"
 
@@ -83,11 +84,11 @@ bool tally_equals(const struct tally *a, const struct tally *b) {
 }
 
 void tally_time(struct tally *t, const char *time) {
-    if (!time || !*time) {
+    size_t len = time ? strlen(time) : 0;
+    if (!day_is_told(time, len)) {
         return;
     }
     char text[TALLY_TIME_SIZE] = "";
-    size_t len = strlen(time);
     memcpy(text, time, len < sizeof text - 1 ? len : sizeof text - 1);
     if (!t->first_time[0] || strcmp(text, t->first_time) < 0) {
         memcpy(t->first_time, text, sizeof text);

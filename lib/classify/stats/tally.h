@@ -77,7 +77,8 @@ bool tally_equals(const struct tally *a, const struct tally *b);
 
 /* ---- counting ---- */
 
-/* Extends first_time and last_time by this time; NULL and "" are ignored. */
+/* Extends first_time and last_time by this time; NULL, and what is no time of a clock that was set
+ * (day_is_told), is ignored. */
 void tally_time(struct tally *t, const char *time);
 /* Adds dumps to a value of a facet. False: out of memory. */
 bool tally_facet(struct tally *t, enum tally_facet f, uint32_t text, uint64_t dumps);

@@ -202,6 +202,19 @@ static void no_samples_give_no_truth(void **state) {
     assert_int_equal(tally_truth(&(struct tally){.samples = 3, .hits = 2}), 666);
 }
 
+static void a_date_that_is_none_is_no_time(void **state) {
+    (void)state;
+    static const char *const times[] = {NULL,         "",           "2026-13-45T00:00:00Z",
+                                        "1970-01-01", "yesterday",  "2026-11-20T10:00:00.000Z",
+                                        "2026-02-30", "2026-11-18", "9"};
+    struct tally t = {0};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        tally_time(&t, times[i]);
+    }
+    assert_string_equal(t.first_time, "2026-11-18");
+    assert_string_equal(t.last_time, "2026-11-20T10:00:00.000Z");
+}
+
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_add_up_to_the_whole_in_any_order),
@@ -210,6 +223,7 @@ int main(void) {
         cmocka_unit_test(the_cause_is_the_one_with_most_time),
         cmocka_unit_test(stalls_of_unknown_length_have_no_part_in_percentiles),
         cmocka_unit_test(no_samples_give_no_truth),
+        cmocka_unit_test(a_date_that_is_none_is_no_time),
     };
     return cmocka_run_group_tests_name("tally", tests, NULL, NULL);
 }

@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/parse.h"
 #include "base/search.h"
 #include "classify/keys/version.h"
-
-enum { DAY_SIZE = 10 /* length of a day such as "2026-11-20" */ };
 
 /* Adds v to *sum without overflow, because dumps may give absurdly large numbers. */
 static void add_to(uint64_t *sum, uint64_t v) {
@@ -94,13 +93,18 @@ static bool is_worse(const struct stored_dumps *s, const struct offer *o,
     return o->span_ms != other.span_ms ? o->span_ms > other.span_ms : strcmp(o->id, other.id) < 0;
 }
 
+/* Returns a time by which dumps are compared: "" if it is none of a clock that was set. */
+static const char *told_time(const char *time) {
+    return day_is_told(time, strlen(time)) ? time : "";
+}
+
 static bool is_newer(const struct stored_dumps *s, const struct offer *o,
                      const struct stored_dump *have) {
     if (!have) {
         return true;
     }
     const struct offer other = offer_of(s, have);
-    int order = strcmp(o->time, other.time);
+    int order = strcmp(told_time(o->time), told_time(other.time));
     return order ? order > 0 : strcmp(o->id, other.id) < 0;
 }
 
@@ -288,9 +292,9 @@ static bool add_value(struct stored_values *v, uint32_t text, uint64_t dumps, ui
 
 static bool add_values(struct stored_dumps *s, struct stored_bucket *b, const struct dump *d,
                        uint64_t ms) {
-    char day[DAY_SIZE + 1] = "";
-    if (d->time && strlen(d->time) >= DAY_SIZE) {
-        memcpy(day, d->time, DAY_SIZE);
+    char day[DAY_LENGTH + 1] = "";
+    if (d->time && day_is_told(d->time, strlen(d->time))) {
+        memcpy(day, d->time, DAY_LENGTH);
     }
     const char *const values[STORED_FACETS] = {[STORED_VERSION] = d->app.version,
                                                [STORED_DAY] = day,

@@ -76,6 +76,7 @@ struct exposed {
     /* True: the exposure belongs to many users, and was already added to their cells. */
     bool spread;
     uint64_t sessions, launches, foreground_ms, low_rate_s;
+    uint64_t watched_ms, wall_ms; /* 0: the watched time is not known */
 };
 
 /* Adds exposure to its cell, and to the sums of its facets and of its user. False: out of memory.
@@ -92,22 +93,27 @@ static bool count_exposed(struct triage *t, const struct exposed *x) {
         sum_add(&sums->launches, x->launches);
         sum_add(&sums->foreground_ms, x->foreground_ms);
         sum_add(&sums->low_rate_s, x->low_rate_s);
+        if (f == USAGE_VERSION) {
+            sum_add(&sums->watched_ms, x->watched_ms);
+            sum_add(&sums->wall_ms, x->wall_ms);
+        }
     }
     return (x->spread || clusters_add(&t->exposure, x->cell, x->launches, x->foreground_ms)) &&
            (!x->has_user || user_sample_add(&t->usage.users, x->user, x->foreground_ms, 0));
 }
 
-/* Counts the watched part of a session, and the reasons for the rest, and reduces *foreground_ms to
- * that part, because stalls in the unwatched part were not seen. A session without a watched time
- * counts as unknown, and its *foreground_ms stays. False: out of memory. */
-static bool count_watched(struct triage *t, const json_t *o, uint64_t *foreground_ms) {
+/* Counts the watched part of a session, and the reasons for the rest, sets x->watched_ms and
+ * x->wall_ms, and reduces x->foreground_ms to that part, because stalls in the unwatched part were
+ * not seen. A session without a watched time counts as unknown, and its x->foreground_ms stays.
+ * False: out of memory. */
+static bool count_watched(struct triage *t, const json_t *o, struct exposed *x) {
     struct usage_watch *w = &t->usage.watch;
     uint64_t wall = exposure_member_number(o, "wall_ms", exposure_member_number(o, "length_ms", 0));
     uint64_t watched = exposure_member_number(o, "watched_ms", UINT64_MAX);
     /* Records of earlier recorders lack the watched time. */
     if (watched == UINT64_MAX || wall == 0) {
         sum_add(&w->unknown_sessions, 1);
-        sum_add(&w->unknown_ms, *foreground_ms);
+        sum_add(&w->unknown_ms, x->foreground_ms);
         return true;
     }
     watched = watched < wall ? watched : wall;
@@ -120,7 +126,9 @@ static bool count_watched(struct triage *t, const json_t *o, uint64_t *foregroun
     sum_add(&w->wall_ms, wall);
     w->little +=
         (unsigned __int128)watched * 1000 < (unsigned __int128)wall * USAGE_WATCHED_PERMILLE;
-    *foreground_ms = wall ? (uint64_t)((unsigned __int128)*foreground_ms * watched / wall) : 0;
+    x->watched_ms = watched;
+    x->wall_ms = wall;
+    x->foreground_ms = wall ? (uint64_t)((unsigned __int128)x->foreground_ms * watched / wall) : 0;
     const char *reason;
     json_t *ms;
     json_object_foreach(json_object_get(o, "unwatched"), reason, ms) {
@@ -213,7 +221,7 @@ static bool exposure_count_session(struct triage *t, struct session *s) {
                                              json_is_integer(cpus) ? json_integer_value(cpus) : -1),
                              x.user);
     count_told(&t->usage, o);
-    return count_watched(t, o, &x.foreground_ms) && count_exposed(t, &x) &&
+    return count_watched(t, o, &x) && count_exposed(t, &x) &&
            (!x.has_user || count_user_day(t, user, json_string_value(json_object_get(o, "time"))));
 }
 

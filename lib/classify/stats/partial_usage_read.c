@@ -4,8 +4,8 @@
 #include "classify/stats/partial_private.h"
 #include "classify/stats/sum.h"
 
-/* Numbers of items of a value of a facet, and of a user. */
-enum { VALUE_ITEMS = 8, USER_ITEMS = 3 };
+/* Numbers of items of a value of a facet, of a version that was watched, and of a user. */
+enum { VALUE_ITEMS = 8, WATCHED_ITEMS = 3, USER_ITEMS = 3 };
 
 /* Reads the next string and returns its index. The string must be greater than *previous, and
  * replaces it. 0: the string is missing or malformed. */
@@ -45,6 +45,31 @@ static void read_usage_values(struct partial_line *l, const struct tape_value *u
     const char *previous = NULL;
     while (items.next < items.end && partial_fine(l)) {
         read_usage_value(l, f, &items, &previous);
+    }
+}
+
+/* Reads how much of each version was watched, which earlier partials lack. */
+static void read_watched(struct partial_line *l, const struct tape_value *usage) {
+    const struct tape_value *watched = partial_member(l, usage, "watched");
+    if (!watched) {
+        return;
+    }
+    struct partial_items items = partial_items(l, watched, WATCHED_ITEMS, "usage");
+    const char *previous = NULL;
+    while (items.next < items.end && partial_fine(l)) {
+        uint32_t text = read_usage_text(l, partial_take(&items), &previous);
+        uint64_t watched_ms = partial_take_number(l, &items, SUM_MAX, "usage");
+        uint64_t wall_ms = partial_take_number(l, &items, SUM_MAX, "usage");
+        if (watched_ms > wall_ms || !wall_ms) {
+            partial_reject(l, "usage");
+        }
+        struct usage_sums *s =
+            partial_fine(l) ? usage_sums_of(&l->r->t->usage, USAGE_VERSION, text) : NULL;
+        partial_need(l, s || l->bad);
+        if (s) {
+            s->watched_ms = watched_ms;
+            s->wall_ms = wall_ms;
+        }
     }
 }
 
@@ -91,6 +116,7 @@ void partial_read_usage(struct partial_line *l, const struct tape_value *usage) 
     for (size_t f = 0; f < USAGE_FACETS; f++) {
         read_usage_values(l, usage, f);
     }
+    read_watched(l, usage);
 }
 
 void partial_read_facets(struct partial_line *l, const struct tape_value *facets,

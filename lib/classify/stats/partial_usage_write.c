@@ -123,6 +123,29 @@ static void put_usage_values(struct jsonw *w, const struct triage *t, const stru
     jsonw_end_array(w);
 }
 
+/* Writes how much of each version's sessions was watched; nothing if no session says it. */
+static void put_usage_watched(struct jsonw *w, const struct triage *t,
+                              const struct usage_order *o) {
+    const struct usage_values *of = &t->usage.by[USAGE_VERSION];
+    bool begun = false;
+    for (size_t i = 0; i < of->values.len; i++) {
+        const struct usage_value *v = &of->values.data[o->values[USAGE_VERSION][i]];
+        if (!v->sums.wall_ms) {
+            continue;
+        }
+        if (!begun) {
+            jsonw_member_array(w, "watched");
+        }
+        begun = true;
+        jsonw_cstr(w, map_string(&t->strings, v->text));
+        jsonw_u64(w, v->sums.watched_ms);
+        jsonw_u64(w, v->sums.wall_ms);
+    }
+    if (begun) {
+        jsonw_end_array(w);
+    }
+}
+
 static void put_usage_reasons(struct jsonw *w, const struct triage *t,
                               const struct usage_order *o) {
     const struct usage_watch *watch = &t->usage.watch;
@@ -162,5 +185,6 @@ void partial_put_usage(struct jsonw *w, const struct triage *t, const struct usa
     for (size_t f = 0; f < USAGE_FACETS; f++) {
         put_usage_values(w, t, o, f);
     }
+    put_usage_watched(w, t, o);
     jsonw_end_object(w);
 }

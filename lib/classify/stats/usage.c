@@ -89,6 +89,8 @@ static void add_sums(struct usage_sums *s, const struct usage_sums *from) {
     sum_add(&s->launches, from->launches);
     sum_add(&s->foreground_ms, from->foreground_ms);
     sum_add(&s->low_rate_s, from->low_rate_s);
+    sum_add(&s->watched_ms, from->watched_ms);
+    sum_add(&s->wall_ms, from->wall_ms);
     sum_add(&s->stalls, from->stalls);
     sum_add(&s->stalled_ms, from->stalled_ms);
 }
@@ -132,8 +134,16 @@ struct usage_sums usage_total(const struct app_usage *u, enum usage_facet f) {
     return all;
 }
 
+static int watched_permille(uint64_t watched_ms, uint64_t wall_ms) {
+    return wall_ms ? (int)((unsigned __int128)watched_ms * 1000 / wall_ms) : -1;
+}
+
 int usage_watched_permille(const struct usage_watch *w) {
-    return w->wall_ms ? (int)((unsigned __int128)w->watched_ms * 1000 / w->wall_ms) : -1;
+    return watched_permille(w->watched_ms, w->wall_ms);
+}
+
+int usage_sums_watched_permille(const struct usage_sums *s) {
+    return watched_permille(s->watched_ms, s->wall_ms);
 }
 
 /* ---- launches ---- */

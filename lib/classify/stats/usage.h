@@ -29,6 +29,9 @@ struct usage_sums {
     uint64_t foreground_ms;      /* time in the foreground in ms; of sessions whose records have the
                                     watched time, only the watched part */
     uint64_t low_rate_s;         /* seconds with too few frames */
+    /* Sums over the sessions whose records have the watched time, see struct usage_watch; kept for
+     * versions only. */
+    uint64_t watched_ms, wall_ms;
     uint64_t stalls,
         stalled_ms;             /* number of whole stalls; time of all ranked dumps up to the cap */
     struct histogram launch_ms; /* durations, in ms, of the launches whose durations are known */
@@ -104,6 +107,8 @@ struct usage_sums usage_total(const struct app_usage *u, enum usage_facet f);
 /* Returns the watched share of the sessions' time, in permille, over the sessions that give it; -1:
  * no session does. */
 int usage_watched_permille(const struct usage_watch *w);
+/* Returns the same of the sums of one version. */
+int usage_sums_watched_permille(const struct usage_sums *s);
 
 /* ---- launches ---- */
 

@@ -176,6 +176,12 @@ static void what_was_not_watched_is_no_exposure(void **state) {
     assert_int_equal(w->unknown_ms, 500);
     assert_int_equal(w->reasons.len, 2);
     assert_int_equal(w->reasons.data[0].ms + w->reasons.data[1].ms, 501);
+    add_session(m->t, SESSION "\"id\":\"d\",\"app\":{\"version\":\"9\"},\"foreground_ms\":1000,"
+                              "\"watched_ms\":690,\"wall_ms\":1000}");
+    add_session(m->t, SESSION "\"id\":\"e\",\"app\":{\"version\":\"8\"},\"foreground_ms\":1000}");
+    assert_int_equal(usage_sums_watched_permille(sums_of(m->t, USAGE_VERSION, "9")), 690);
+    assert_int_equal(usage_sums_watched_permille(sums_of(m->t, USAGE_VERSION, "8")), -1);
+    assert_int_equal(usage_sums_watched_permille(sums_of(m->t, USAGE_VERSION, "")), 950);
 }
 
 /* Counts a session of an hour in which the process was suspended for half of the time, when there
@@ -329,6 +335,10 @@ static void what_is_wrong_in_a_partial_is_refused(void **state) {
         {"\"lost\":3", "\"lots\":3"},
         {"\"reasons\":[\"a\",2,\"b\",1]", "\"reasons\":[\"b\",1,\"a\",2]"},
         {"\"reasons\":[\"a\",2", "\"reasons\":[\"a\""},
+        {"\"watched\":[\"9\",50,100]", "\"watched\":[\"9\",50]"},
+        {"\"watched\":[\"9\",50,100]", "\"watched\":[\"9\",101,100]"},
+        {"\"watched\":[\"9\",50,100]", "\"watched\":[\"9\",0,0]"},
+        {"\"watched\":[\"9\",50,100]", "\"watched\":[\"9\",50,100,\"9\",50,100]"},
         {"\"users_cut\":false", "\"users_cut\":true"},
         {"\"version\":[", "\"version\":[1,"},
         {"[\"10\",0,0,0,0,0,2000,[]", "[\"10\",0,0,0,0,0,2000,[4000,1]"},

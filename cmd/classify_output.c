@@ -309,8 +309,13 @@ static enum st write_page(const struct classify_page *page, const struct classif
     struct summary summary = {0};
     struct strbuf inputs = {0};
     struct page_gone gone = {0};
+    struct strbuf history = {0};
     add_inputs(&inputs, in);
-    const struct page_options o = {.title = "Stalls",
+    if (in->history) {
+        add_quoted_word(&history, in->history);
+    }
+    const struct page_options o = {.narrowed = in->narrowed,
+                                   .history = strbuf_cstr(&history),
                                    .detail = (size_t)page->detail,
                                    .top = in->top,
                                    .source_url = page->source_url,
@@ -325,6 +330,7 @@ static enum st write_page(const struct classify_page *page, const struct classif
                                    .note_ctx = in->note_ctx,
                                    .drawing = {.stacks = draw_stacks, .style = write_style}};
     enum st st = strbuf_check(&inputs, e);
+    st = st == ST_OK ? strbuf_check(&history, e) : st;
     if (st == ST_OK && !in->is_gone) {
         st = gone_each(in->triage, note_page_gone, &gone, e);
     }
@@ -346,6 +352,7 @@ static enum st write_page(const struct classify_page *page, const struct classif
     summary_release(&summary);
     map_release(&gone.by_id);
     VEC_RELEASE(&gone.buckets);
+    strbuf_release(&history);
     strbuf_release(&inputs);
     return st;
 }

@@ -82,7 +82,9 @@ struct classify_page_inputs {
     void *note_ctx;             /* first argument of the callbacks */
     const char *const *symbols; /* values of -d */
     size_t symbol_count;
-    const char *where; /* text of the filter; "" = all dumps */
+    const char *where;    /* text of the filter; "" = all dumps */
+    const char *narrowed; /* see struct page_options */
+    const char *history;  /* path of the history; NULL = none */
     char **operands;
     size_t operand_count;
     bool partials; /* the operands are partials, which have no dumps to show */

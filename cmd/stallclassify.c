@@ -280,7 +280,10 @@ static void print_page(const struct classify_report *r, const char *path, const 
     }
     struct classify_history *h = r->run->history;
     bool kept = h && h->rows.len, keep = !kept && uses_kept_page(r->s);
-    struct strbuf rows = {0}, shown = {0};
+    struct strbuf rows = {0}, shown = {0}, narrowed = {0};
+    if (h) {
+        classify_say_narrowed(h, strbuf_cstr(&r->s->where_text), r->run->where, &narrowed);
+    }
     const struct classify_page_inputs in = {
         .triage = r->run->triage,
         .gate = g,
@@ -295,6 +298,8 @@ static void print_page(const struct classify_report *r, const char *path, const 
         .symbols = r->s->symbols.data,
         .symbol_count = r->s->symbols.len,
         .where = strbuf_cstr(&r->s->where_text),
+        .narrowed = strbuf_cstr(&narrowed),
+        .history = h ? h->path : NULL,
         .operands = r->p->operands,
         .operand_count = r->p->operand_count,
         .partials = r->s->gate.merge,
@@ -310,6 +315,7 @@ static void print_page(const struct classify_report *r, const char *path, const 
     }
     strbuf_release(&rows);
     strbuf_release(&shown);
+    strbuf_release(&narrowed);
 }
 
 static void print_gate(void *ctx, const struct gate *g) {

@@ -122,6 +122,11 @@ bool classify_history_is_marked(void *ctx, const char *id);
 bool classify_history_is_back(void *ctx, const char *id);
 /* Is the bucket gone by the counts, or did it return? It is the is_gone of page_options. */
 bool classify_history_is_gone(void *ctx, const char *id, struct gone_bucket *out);
+/* Appends which part of the history a page has: the days from --since to --until, and what the
+ * filter, whose text is `text` and whose terms are `where` (NULL = none), chooses. Appends nothing
+ * if it has all. */
+void classify_say_narrowed(const struct classify_history *h, const char *text,
+                           const struct where *where, struct strbuf *out);
 /* Did classify_tell_back count the bucket? It is the fails_back of page_options. */
 bool classify_history_fails_back(void *ctx, const char *id);
 /* Is the bucket marked to be ignored today? It is the `ignored` of gate_options; a failure is

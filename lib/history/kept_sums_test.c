@@ -128,7 +128,8 @@ static void write_page(struct fixture_history *f, struct triage *t, struct strbu
     struct summary_rows read = {0};
     struct strbuf kept = *rows;
     struct sink out = sink_to_strbuf(text);
-    const struct page_options o = {.detail = FIRST, .inputs = "", .keyer = f->keyer};
+    const struct page_options o = {
+        .detail = FIRST, .narrowed = "", .history = "", .inputs = "", .keyer = f->keyer};
     *rows = (struct strbuf){0};
     assert_int_equal(triage_finish(t, NULL), ST_OK);
     assert_int_equal(summary_make(&s, t, NULL, FIRST, NULL), ST_OK);

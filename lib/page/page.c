@@ -43,6 +43,11 @@ static enum st make_code(const struct page_options *o, struct strbuf *style, str
 
 /* ---- head ---- */
 
+static void put_title(struct page_writer *p) {
+    page_markup(p, *p->s->app ? "Stalls of " : "Stalls");
+    page_put(p, p->s->app);
+}
+
 static void put_start(struct page_writer *p, const struct strbuf *style,
                       const struct strbuf *script) {
     char style_hash[SHA256_BASE64_SIZE], script_hash[SHA256_BASE64_SIZE];
@@ -56,17 +61,51 @@ static void put_start(struct page_writer *p, const struct strbuf *style,
                 "<meta name=viewport content=\"width=device-width, initial-scale=1\">\n"
                 "<meta name=referrer content=no-referrer>\n<title>",
                 style_hash, script_hash);
-    page_put(p, p->o->title ? p->o->title : "Stalls");
+    put_title(p);
     page_markup(p, "</title>\n<style>");
     strbuf_add(&p->text, strbuf_cstr(style), style->len);
     page_markup(p, "</style>\n</head>\n<body>\n");
 }
 
+/* Says which part of the data the page has, unless it has all. */
+static void put_narrowed(struct page_writer *p) {
+    const size_t all = p->s->buckets.len;
+    const char *between = "";
+    if (!*p->s->where && !*p->o->narrowed && p->rows == all) {
+        return;
+    }
+    page_markup(p, "<p class=narrowed>Only a part: ");
+    if (*p->s->where) {
+        page_markup(p, "dumps with ");
+        page_put(p, p->s->where);
+        between = "; ";
+    }
+    if (*p->o->narrowed) {
+        page_markup(p, between);
+        page_put(p, p->o->narrowed);
+        between = "; ";
+    }
+    if (p->rows < all) {
+        page_markup(p, between);
+        page_markup(p, "the first ");
+        page_put_number(p, p->rows);
+        page_markup(p, " of ");
+        page_put_counted(p, all, "bucket", "buckets");
+        page_markup(p, ", while sums and pictures are of all");
+    }
+}
+
 static void put_head(struct page_writer *p) {
     page_markup(p, "<header><h1>");
-    page_put(p, p->o->title ? p->o->title : "Stalls");
+    put_title(p);
     page_markup(p, "</h1><p class=totals>");
     page_put(p, p->s->totals);
+    if (*p->s->newest) {
+        page_markup(p, "; the newest of <time>");
+        page_put(p, p->s->newest);
+        page_markup(p, "</time> UTC");
+    }
+    put_narrowed(p);
     page_markup(p, "</header>\n<main>\n");
     page_put_gate(p);
     page_markup(p, "<section class=charts aria-label=\"stalled time\">\n");
@@ -103,12 +142,9 @@ static enum st put_body(struct page_writer *p, struct err *e) {
         }
     }
     if (p->details < p->rows) {
-        strbuf_addf(&p->text,
-                    "<p class=more>The first %zu buckets are in detail. For the others: "
-                    "<code>stallclassify --explain ID ",
+        strbuf_addf(&p->text, "<p class=more>The first %zu buckets are in detail. For the others: ",
                     p->details);
-        page_put_all(p, *p->o->inputs ? p->o->inputs : "DUMPS");
-        page_markup(p, "</code>");
+        page_put_explaining(p, "ID", "<code>", "</code>");
     }
     page_markup(p, "</section>\n");
     page_put_better(p);

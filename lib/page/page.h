@@ -38,9 +38,12 @@ struct page_drawing {
 
 /* The options and the content of the page; all pointers are borrowed. */
 struct page_options {
-    const char *title; /* title of the page; NULL = "Stalls" */
-    size_t detail;     /* maximum number of buckets shown in detail: the first ones of the table */
-    size_t top;        /* maximum number of buckets in the table; 0 = all */
+    const char *narrowed; /* words on the part of the data that the page has, besides the summary's
+                             filter of dumps; "" = it has all; not NULL */
+    const char *history;  /* the history as a word for a shell, for commands to paste; "" = none;
+                             not NULL */
+    size_t detail; /* maximum number of buckets shown in detail: the first ones of the table */
+    size_t top;    /* maximum number of buckets in the table; 0 = all */
     const char *source_url; /* link of a source line: %f is the file, %l the line, %v the app's
                                version, %% a percent sign; NULL = no links */
     const char *inputs;     /* inputs as words for a shell, for the commands to paste; "" = unknown:

@@ -1,7 +1,6 @@
 /* Draws small pictures: bars of time, a ranking, a distribution. They use attributes only,
  * as the page's policy forbids style attributes. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/parse.h"
@@ -9,7 +8,6 @@
 #include "page/page_private.h"
 
 enum {
-    DAY_SIZE = 32,
     BARS_HEIGHT = 48,
     BARS_WIDTH = 240,
     RANKED_MOST = 8, /* maximum number of values in a ranking */
@@ -20,42 +18,6 @@ enum {
     COLUMN = 9, /* width of a column of the distribution with its gap, in pixels */
     COLUMNS_MOST = 48
 };
-
-/* ---- days ---- */
-
-/* Returns the number of days from 0000-03-01 to a day of the Gregorian calendar. */
-static int64_t day_number(int64_t year, int64_t month, int64_t day) {
-    int64_t y = month > 2 ? year : year - 1, m = (month + 9) % 12;
-    return y * 365 + y / 4 - y / 100 + y / 400 + (m * 306 + 5) / 10 + day - 1;
-}
-
-static void day_text(int64_t number, char out[DAY_SIZE]) {
-    int64_t y = (10000 * number + 14780) / 3652425;
-    int64_t of_year = number - (y * 365 + y / 4 - y / 100 + y / 400);
-    if (of_year < 0) {
-        y--;
-        of_year = number - (y * 365 + y / 4 - y / 100 + y / 400);
-    }
-    int64_t m = (100 * of_year + 52) / 3060;
-    int64_t month = (m + 2) % 12 + 1, year = y + (m + 2) / 12;
-    int64_t day = of_year - (m * 306 + 5) / 10 + 1;
-    snprintf(out, DAY_SIZE, "%04d-%02d-%02d", (int)year, (int)month, (int)day);
-}
-
-/* Reads a day of the years 1 to 9998, such as "2026-11-20", as a day_number. False: the text is no
- * such day. */
-static bool day_parse(const char *text, int64_t *number) {
-    char again[DAY_SIZE];
-    uint64_t year, month, day;
-    if (strlen(text) != strlen("2026-11-20") || !parse_u64(text, 4, 9998, &year) ||
-        !parse_u64(text + 5, 2, 12, &month) || !parse_u64(text + 8, 2, 31, &day) || year == 0 ||
-        month == 0) {
-        return false;
-    }
-    *number = day_number((int64_t)year, (int64_t)month, (int64_t)day);
-    day_text(*number, again);
-    return strcmp(again, text) == 0;
-}
 
 static uint64_t most_ms(const struct summary_values *v, size_t from) {
     uint64_t most = 0;
@@ -82,6 +44,16 @@ static uint64_t value_ms(const struct summary_values *v, const char *text) {
     return 0;
 }
 
+/* Returns the number of dumps of the value of v that has this text. */
+static uint64_t value_dumps(const struct summary_values *v, const char *text) {
+    for (size_t i = 0; i < v->count; i++) {
+        if (strcmp(v->values[i].text, text) == 0) {
+            return v->values[i].dumps;
+        }
+    }
+    return 0;
+}
+
 static void put_bar(struct page_writer *p, size_t x, size_t wide, uint64_t high) {
     strbuf_addf(&p->text,
                 "<rect x=\"%zu\" y=\"%" PRIu64 "\" width=\"%zu\" height=\"%" PRIu64 "\"><title>", x,
@@ -103,6 +75,7 @@ void page_put_bars(struct page_writer *p, const struct page_bars *bars,
     if (bars->count < bars->all) {
         strbuf_addf(&p->text, ", the last %zu of %" PRIu64, bars->count, bars->all);
     }
+    page_markup(p, bars->note ? bars->note : "");
     strbuf_addf(&p->text,
                 "</figcaption><svg class=\"bars\" role=\"img\" viewBox=\"0 0 %zu %d\" "
                 "preserveAspectRatio=\"none\" aria-label=\"%s\">",
@@ -125,23 +98,63 @@ void page_put_bars(struct page_writer *p, const struct page_bars *bars,
     page_markup(p, "</bdi></div></figure>\n");
 }
 
+/* Appends the days on which there are no dumps, behind the first one with some, as at most a few
+ * dates. */
+static void add_empty_days(struct strbuf *b, const struct summary_values *v,
+                           const char *const *places, size_t count) {
+    enum { EMPTY_TOLD = 3 };
+    size_t empty = 0;
+    bool begun = false;
+    for (size_t i = 0; i < count; i++) {
+        bool has = value_dumps(v, places[i]) > 0;
+        begun = begun || has;
+        if (begun && !has) {
+            if (empty < EMPTY_TOLD) {
+                strbuf_addf(b, "%s%s", empty ? ", " : ", none on ", places[i]);
+            }
+            empty++;
+        }
+    }
+    if (empty > EMPTY_TOLD) {
+        strbuf_addf(b, " and %zu more", empty - EMPTY_TOLD);
+    }
+}
+
 void page_put_days(struct page_writer *p, const struct summary_values *v) {
     const struct summary_values *all = &p->s->days;
     char texts[BARS_MOST][DAY_SIZE];
     const char *places[BARS_MOST];
-    int64_t first, last;
-    if (all->count == 0 || !day_parse(all->values[0].text, &first) ||
-        !day_parse(all->values[all->count - 1].text, &last) || last < first) {
+    struct strbuf note = {0};
+    int32_t first = 0, last = -1;
+    for (size_t i = 0; i < all->count; i++) { /* a day may be of a clock that nobody had set */
+        const char *text = all->values[i].text;
+        int32_t day;
+        if (day_is_told(text, strlen(text)) && parse_day(text, strlen(text), &day)) {
+            first = last < first ? day : first;
+            last = day;
+        }
+    }
+    if (last < first) {
         return;
     }
     uint64_t days = (uint64_t)(last - first) + 1;
     size_t count = days < BARS_MOST ? (size_t)days : BARS_MOST;
     for (size_t i = 0; i < count; i++) {
-        day_text(last - (int64_t)(count - 1 - i), texts[i]);
-        places[i] = texts[i];
+        places[i] = day_text(last - (int32_t)(count - 1 - i), texts[i]);
     }
-    const struct page_bars bars = {"stalled time by day", "", places, count, days};
+    if (v == all) {
+        strbuf_addstr(&note, p->s->rated ? ", not by the hour" : "");
+        add_empty_days(&note, v, places, count);
+    }
+    const struct page_bars bars = {.caption = "stalled time by day",
+                                   .behind = "",
+                                   .note = strbuf_cstr(&note),
+                                   .places = places,
+                                   .count = count,
+                                   .all = days};
     page_put_bars(p, &bars, v);
+    p->failed = p->failed || note.failed;
+    strbuf_release(&note);
 }
 
 void page_put_ranking(struct page_writer *p, const char *caption, const struct summary_values *v) {

@@ -285,10 +285,11 @@ void page_put_data(struct page_writer *p) {
     strbuf_add(&p->text, strbuf_cstr(&p->dumps), p->dumps.len);
     p->failed = p->failed || p->dumps.failed;
     strbuf_addf(&p->text,
-                "\"\":0},\"total\":%" PRId64 ",\"by_stalls\":%d,\"inputs\":%u,\"source\":%" PRId64
-                "}</script>\n",
+                "\"\":0},\"total\":%" PRId64
+                ",\"by_stalls\":%d,\"inputs\":%u,\"history\":%u,\"source\":%" PRId64 "}</script>\n",
                 (int64_t)(p->s->weight & INT64_MAX), p->s->by_stalls,
-                page_text_number(p, *p->o->inputs ? p->o->inputs : "DUMPS"),
+                page_text_number(p, *p->o->inputs || *p->o->history ? p->o->inputs : "DUMPS"),
+                page_text_number(p, p->o->history),
                 p->o->source_url ? (int64_t)page_text_number(p, p->o->source_url) : -1);
     put_texts(p);
 }

@@ -5,6 +5,7 @@
 
 #include "base/search.h"
 #include "base/escape.h"
+#include "base/parse.h"
 #include "classify/text/number_text.h"
 #include "page/page_private.h"
 
@@ -37,9 +38,9 @@ static void put_seen(struct page_writer *p, const struct summary_bucket *b) {
     }
     if (*b->first) {
         page_markup(p, v->count ? ", <time>" : "<time>");
-        page_put(p, b->first);
+        page_put_time(p, b->first);
         page_markup(p, "</time> to <time>");
-        page_put(p, b->last);
+        page_put_time(p, b->last);
         page_markup(p, "</time>");
     }
 }
@@ -97,6 +98,15 @@ static void put_history(struct page_writer *p, const struct summary_bucket *b) {
     strbuf_release(&text);
 }
 
+/* Does the note say the same days in which the bucket was seen? The page may have only some days of
+ * a history. */
+static bool is_seen_by_note(const struct page_writer *p, const struct summary_bucket *b) {
+    const struct bucket_note *n = &p->notes[b - p->s->buckets.data];
+    return n->first_day && *n->first_day && n->last_day &&
+           strncmp(b->first, n->first_day, DAY_LENGTH) == 0 &&
+           strncmp(b->last, n->last_day, DAY_LENGTH) == 0;
+}
+
 static void put_facts(struct page_writer *p, const struct summary_bucket *b) {
     char users[NUMBER_SIZE];
     page_markup(p, "<dl class=facts>");
@@ -120,8 +130,10 @@ static void put_facts(struct page_writer *p, const struct summary_bucket *b) {
         put_term(p, "where");
         page_put(p, b->place);
     }
-    put_term(p, "seen");
-    put_seen(p, b);
+    if (!is_seen_by_note(p, b)) {
+        put_term(p, "seen");
+        put_seen(p, b);
+    }
     if (page_marks_of(p, b) || b->fatal) {
         put_term(p, "marks");
         page_put_state(p, b);
@@ -189,14 +201,18 @@ static void put_values(struct page_writer *p, const char *title, const struct su
     for (size_t i = 0; i < count; i++) {
         page_markup(p, i ? ", <bdi>" : "<bdi>");
         page_put(p, most[i]->text);
-        page_markup(p, "</bdi> <small>");
-        page_put_share(p, amount_of(most[i], ms), sum);
-        page_markup(p, "</small>");
+        page_markup(p, v->count > 1 ? "</bdi> <small>" : "</bdi> only");
+        if (v->count > 1) {
+            page_put_share(p, amount_of(most[i], ms), sum);
+            page_markup(p, "</small>");
+        }
     }
     if (v->count > count) {
         strbuf_addf(&p->text, " and %zu more", v->count - count);
     }
-    page_markup(p, ms ? " <small>of its stalled time</small>" : " <small>of its dumps</small>");
+    if (v->count > 1) {
+        page_markup(p, ms ? " <small>of its stalled time</small>" : " <small>of its dumps</small>");
+    }
 }
 
 static void put_facets(struct page_writer *p, const struct summary_bucket *b) {
@@ -372,11 +388,15 @@ static void put_main_stack(struct page_writer *p, const struct stored_weight *ra
 
 static void put_dump(struct page_writer *p, const struct stored_dump *d, const char *why) {
     const struct stored_dumps *s = p->s->stored;
-    const uint32_t texts[] = {d->time, d->version, d->os, d->device, d->screen};
+    const uint32_t texts[] = {d->version, d->os, d->device, d->screen};
     page_markup(p, "<li>");
     page_markup(p, why);
     page_markup(p, ": ");
     page_put_ms(p, d->span_ms > 0 ? (uint64_t)d->span_ms : 0);
+    if (d->time != STORED_NONE) {
+        page_markup(p, ", ");
+        page_put_time(p, stored_text(s, d->time));
+    }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (texts[i] != STORED_NONE) {
             page_markup(p, ", ");
@@ -410,11 +430,27 @@ static void put_dumps(struct page_writer *p, const struct summary_bucket *b, siz
 
 /* ---- commands to run next ---- */
 
-static void put_command(struct page_writer *p, const char *before, const char *id,
-                        const char *behind) {
-    strbuf_addf(&p->text, "<pre class=paste>%s%s%s", before, id, behind);
+void page_put_explaining(struct page_writer *p, const char *id, const char *before,
+                         const char *behind) {
+    page_markup(p, before);
+    strbuf_addf(&p->text, "stallclassify --explain %s ", id);
     page_put_all(p, *p->o->inputs ? p->o->inputs : "DUMPS");
-    page_markup(p, "</pre>");
+    page_markup(p, behind);
+}
+
+/* Writes the commands that show more of a bucket, and that note something about it. */
+static void put_commands(struct page_writer *p, const char *id) {
+    if (*p->o->inputs || !*p->o->history) {
+        page_put_explaining(p, id, "<pre class=paste>", "</pre>");
+        strbuf_addf(&p->text, "<pre class=paste>stallclassify --annotate --where level1=%s ", id);
+        page_put_all(p, *p->o->inputs ? p->o->inputs : "DUMPS");
+        page_markup(p, "</pre>");
+    }
+    if (*p->o->history) {
+        page_markup(p, "<pre class=paste>stallclassify --history ");
+        page_put_all(p, p->o->history);
+        strbuf_addf(&p->text, " --mark %s owner=NAME fixed-in=VERSION note=TEXT</pre>", id);
+    }
 }
 
 /* Does a line of an explanation begin with a frame's number, right-aligned in four columns? */
@@ -466,8 +502,7 @@ static void put_next(struct page_writer *p, const struct summary_bucket *b) {
         page_put(p, b->evidence);
         page_markup(p, "</code>");
     }
-    put_command(p, "stallclassify --explain ", b->id, " ");
-    put_command(p, "stallclassify --annotate --where level1=", b->id, " ");
+    put_commands(p, b->id);
     if (p->stack->explanation.len) {
         page_markup(p, "<details class=rules><summary>The rules that made it</summary><pre>");
         put_explanation(p, strbuf_cstr(&p->stack->explanation));
@@ -505,7 +540,9 @@ enum st page_put_detail(struct page_writer *p, size_t rank, struct err *e) {
     strbuf_addf(&p->text, "</summary><div id=%s>", b->id);
     put_facts(p, b);
     put_change(p, &b->change);
-    page_markup(p, "<h3>Heaviest stack, innermost frame first</h3>");
+    put_facets(p, b);
+    page_markup(p, "<h3>Heaviest stack, innermost frame first <small>key: is part of the bucket's "
+                   "id</small></h3>");
     put_main_stack(p, ranked, version);
     if (worst) {
         page_markup(p, "<h3>Other threads, in its worst dump</h3>");
@@ -514,7 +551,6 @@ enum st page_put_detail(struct page_writer *p, size_t rank, struct err *e) {
     enum st st = put_flame(p, b, ranked, e);
     put_other_stacks(p, b, ranked, version);
     put_dumps(p, b, rank);
-    put_facets(p, b);
     put_next(p, b);
     page_markup(p, "</div></details>\n");
     free(ranked);

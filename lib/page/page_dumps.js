@@ -31,7 +31,7 @@ function threadTitle(thread, threads) {
 function dumpNode(dump) {
   const [, id, time, version, build, os, device, screen, reason, span, duration, fatal, left, threads, samples] = dump;
   const total = samples.reduce((sum, s) => sum + s[0], 0), node = make('div', {});
-  const facts = [['dump', textOf(id)], ['when', textOf(time)], ['app', [textOf(version), textOf(build)].filter(Boolean).join(', build ')], ['on', [textOf(device), textOf(os)].filter(Boolean).join(', ')],
+  const facts = [['dump', textOf(id)], ['when', textOf(time).replace(/^(\d{4}-\d\d-\d\d)T([\d:]{8})(\.\d*)?Z$/, '$1 $2 UTC')], ['app', [textOf(version), textOf(build)].filter(Boolean).join(', build ')], ['on', [textOf(device), textOf(os)].filter(Boolean).join(', ')],
     ['screen', textOf(screen)], ['lost', seconds(Math.max(span, 0)) + (duration > span ? ' of a stall of ' + seconds(duration) : '') + (fatal ? '; the process died in it' : '')], ['because', textOf(reason)]];
   node.append(make('dl', {class: 'facts'}, ...facts.filter((f) => f[1]).flatMap((f) => [make('dt', {}, f[0]), make('dd', {}, f[1])])));
   samples.forEach((sample, i) => {

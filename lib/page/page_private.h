@@ -80,6 +80,9 @@ void page_put_all(struct page_writer *p, const char *text);
 void page_put_ms(struct page_writer *p, uint64_t ms);
 /* Appends stalled time as a duration, with "–" for 0, which means unknown. */
 void page_put_lost(struct page_writer *p, uint64_t ms);
+/* Appends a dump's time without its fraction: "2026-11-20 10:00:00", which is UTC if it ended in
+ * "Z", else what the dump has. */
+void page_put_time(struct page_writer *p, const char *time);
 /* Appends a number, "1,234". */
 void page_put_number(struct page_writer *p, uint64_t v);
 /* Appends a number and a noun: "1 stall", "2,000 stalls". */
@@ -121,6 +124,7 @@ void page_put_state(struct page_writer *p, const struct summary_bucket *b);
  * ms. */
 struct page_bars {
     const char *caption, *behind; /* caption: "stalled time by day" */
+    const char *note;             /* what follows the caption; NULL = nothing */
     const char *const *places;
     size_t count;
     uint64_t all;
@@ -172,6 +176,10 @@ void page_put_table(struct page_writer *p);
 
 /* ---- page_detail.c ---- */
 
+/* Writes the command that shows more of the bucket of an id, which is no text of a dump, between
+ * this markup. */
+void page_put_explaining(struct page_writer *p, const char *id, const char *before,
+                         const char *behind);
 enum st page_put_detail(struct page_writer *p, size_t rank, struct err *e) BASE_MUST_USE;
 
 /* ---- page_stack.c ---- */

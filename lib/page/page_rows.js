@@ -86,6 +86,8 @@ const KEYS = {
   stalls: (e) => e.row[ROW.stalls], p50: (e) => e.row[ROW.p50], p95: (e) => e.row[ROW.p95], trend: growthOf, marks: (e) => urgencyOf(e.row[ROW.marks]) + (fatalOf(e) ? 0.5 : 0),
 };
 
+const isNumeric = (sort) => !['rank', 'title', 'cause'].includes(sort); // such an order has the most first
+
 const orders = new Map([['false rank', entries]]); // key: an order that was used; value: all entries in that order
 
 function inOrder() {
@@ -271,6 +273,7 @@ function showFacets() {
     if (node.open) { fillFacet(facet, node.lastChild); }
   }
   clear.hidden = !state.q && !Object.keys(state.facets).length;
+  sorts.value = state.sort;
 }
 
 for (const facet of Object.keys(FACETS)) {
@@ -306,7 +309,15 @@ worst.addEventListener('click', () => {
   apply();
 });
 worst.hidden = newest === undefined || versions.size < 2;
-tools.append(filter, ...facetNodes.values(), worst, clear, help);
+// On a narrow screen, where the table has no head, a list has the orders.
+const sorts = make('select', {id: 'sorts', 'aria-label': 'order'}, ...Array.from(table.tHead.rows[0].cells, (th) => make('option', {value: th.dataset.sort}, 'by ' + (th.dataset.sort === 'rank' ? 'rank' : th.textContent))));
+sorts.addEventListener('change', () => {
+  state.sort = sorts.value;
+  state.down = isNumeric(state.sort);
+  write();
+  apply();
+});
+tools.append(filter, ...facetNodes.values(), sorts, worst, clear, help);
 tools.hidden = false;
 function typed() {
   if (state.q === filter.value) { return; }
@@ -323,10 +334,10 @@ filter.addEventListener('search', typed); // the browser reports that the box wa
 const inside = make('tr', {class: 'inside'}, make('td', {colspan: String(table.tHead.rows[0].cells.length)}));
 
 function commandsOf(entry) {
-  const inputs = texts[data.inputs];
+  const inputs = texts[data.inputs], db = texts[data.history];
   return make('div', {id: entry.id}, make('p', {class: 'more'}, 'Only the first ' + details.size + ' buckets are in detail. These show more of it:'),
-    make('pre', {class: 'paste'}, 'stallclassify --explain ' + entry.id + ' ' + inputs),
-    make('pre', {class: 'paste'}, 'stallclassify --annotate --where level1=' + entry.id + ' ' + inputs),
+    ...(inputs ? ['--explain ' + entry.id + ' ' + inputs, '--annotate --where level1=' + entry.id + ' ' + inputs] : ['--history ' + db + ' -F html --detail ' + (entry.rank + 1) + ' -o report.html']).map((line) => make('pre', {class: 'paste'}, 'stallclassify ' + line)),
+    db ? make('pre', {class: 'paste'}, 'stallclassify --history ' + db + ' --mark ' + entry.id + ' owner=NAME fixed-in=VERSION note=TEXT') : '',
     ...Object.keys(FACETS).map((facet) => {
       const values = valuesOf(entry, facet);
       return values.length ? make('p', {}, make('small', {}, FACETS[facet] + ': '), values.slice(0, 12).join(', ')) : '';
@@ -378,8 +389,7 @@ body.addEventListener('click', (event) => {
 for (const th of table.tHead.rows[0].cells) {
   const button = make('button', {type: 'button', title: th.title}, th.textContent);
   th.addEventListener('click', () => {
-    const numeric = !['rank', 'title', 'cause'].includes(th.dataset.sort);
-    state.down = state.sort === th.dataset.sort ? !state.down : numeric;
+    state.down = state.sort === th.dataset.sort ? !state.down : isNumeric(th.dataset.sort);
     state.sort = th.dataset.sort;
     write();
     apply();

@@ -74,7 +74,7 @@ void page_put_table(struct page_writer *p) {
         {"rank", "#", "by lost time"},
         {"title", "bucket", "innermost frame first"},
         {"cause", "cause", "why the main thread did not get on"},
-        {"ms", "lost", "stalled time"},
+        {"ms", "lost", "stalled time, each stall up to the cap"},
         {"share", "share",
          "of all stalled time, or of all stalls where they are ranked by their number"},
         {"users", "users", "how many had it; ~ marks an estimate, with a standard error of 1.6 %"},

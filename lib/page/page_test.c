@@ -91,12 +91,14 @@ static void rows_and_details_are_as_many_as_asked_for(void **state) {
         page_count(&p, name, "5.3", i);
     }
     assert_int_equal(triage_finish(p.t, NULL), ST_OK);
-    const struct page_options o = {.detail = 2, .top = 4, .inputs = "dumps/", .keyer = p.keyer};
+    const struct page_options o = {
+        .detail = 2, .top = 4, .narrowed = "", .history = "", .inputs = "dumps/", .keyer = p.keyer};
     assert_int_equal(page_make(&p, &o, NULL), ST_OK);
     assert_int_equal(occurrences(&p.html, "\n<tr><td>"), 4);
     assert_int_equal(occurrences(&p.html, "<details class=bucket "), 2);
     assert_int_equal(occurrences(&p.html, "class=rules"), 2);
-    assert_int_equal(occurrences(&p.html, "4 of 6 buckets"), 1);
+    assert_int_equal(occurrences(&p.html, "4 of 6 buckets"), 2);
+    assert_int_equal(occurrences(&p.html, "<p class=narrowed>Only a part: the first 4 of 6"), 1);
     assert_int_equal(occurrences(&p.html, "<b>work_5</b> <i>key</i>"), 1);
     assert_int_equal(occurrences(&p.html, "http"), 1 /* the only "http" is that of http-equiv */);
     page_release_all(&p);
@@ -118,7 +120,8 @@ static void the_policy_has_the_hashes_of_style_and_script(void **state) {
     page_init(&p);
     page_count(&p, "work", "5.3", 1);
     assert_int_equal(triage_finish(p.t, NULL), ST_OK);
-    const struct page_options o = {.detail = 1, .inputs = "", .keyer = p.keyer};
+    const struct page_options o = {
+        .detail = 1, .narrowed = "", .history = "", .inputs = "", .keyer = p.keyer};
     assert_int_equal(page_make(&p, &o, NULL), ST_OK);
     const char *style = between(&p.html, "<style>", "</style>", &len);
     assert_non_null(style);
@@ -140,7 +143,8 @@ static void names_are_no_markup(void **state) {
     page_count(&p, "</template></script><img src=x onerror=y>", "<b>\"'&", 1);
     page_count(&p, "<!--]]>\xe2\x80\xae\x1b[1m", "5.3", 2);
     assert_int_equal(triage_finish(p.t, NULL), ST_OK);
-    const struct page_options o = {.detail = 9, .inputs = "'<i>'", .keyer = p.keyer};
+    const struct page_options o = {
+        .detail = 9, .narrowed = "", .history = "", .inputs = "'<i>'", .keyer = p.keyer};
     assert_int_equal(page_make(&p, &o, NULL), ST_OK);
     static const char *const never[] = {"<img", "<!--",         "<b>\"", "'<i>'",
                                         "]]>",  "\xe2\x80\xae", "\x1b",  "</script></script>"};
@@ -169,8 +173,12 @@ static void links_to_source_are_no_scripts(void **state) {
     page_init(&p);
     page_count(&p, "work", "5 \"3/", 1);
     assert_int_equal(triage_finish(p.t, NULL), ST_OK);
-    const struct page_options o = {
-        .detail = 1, .inputs = "", .keyer = p.keyer, .source_url = "https://x/%v/%f?100%%&a#L%l"};
+    const struct page_options o = {.detail = 1,
+                                   .narrowed = "",
+                                   .history = "",
+                                   .inputs = "",
+                                   .keyer = p.keyer,
+                                   .source_url = "https://x/%v/%f?100%%&a#L%l"};
     assert_int_equal(page_make(&p, &o, NULL), ST_OK);
     assert_true(occurrences(&p.html, "href=\"https://x/5%20%223%2F/src/app.c?100%&amp;a#L10\"") >
                 0);
@@ -186,7 +194,7 @@ static void pictures_have_a_place_for_each_day_and_version(void **state) {
     page_count_at(&p, "sort", "5.2", 2, "2026-03-01T10:00:00.000Z");
     page_count_at(&p, "work", "5.3", 3, "2026-03-02T10:00:00.000Z");
     assert_int_equal(triage_finish(p.t, NULL), ST_OK);
-    const struct page_options o = {.detail = 1, .inputs = ""};
+    const struct page_options o = {.detail = 1, .narrowed = "", .history = "", .inputs = ""};
     assert_int_equal(page_make(&p, &o, NULL), ST_OK);
     const char *detail = between(&p.html, "<details class=bucket ", "</template>", &len);
     assert_non_null(detail);
@@ -208,10 +216,15 @@ static void pictures_have_a_place_for_each_day_and_version(void **state) {
     page_count_at(&p, "work", "5.1", 1, "2023-12-31T10:00:00.000Z");
     page_count_at(&p, "work", "5.1", 2, "2024-12-31T10:00:00.000Z");
     page_count_at(&p, "sort", "5.1", 3, "2024-02-30T10:00:00.000Z");
+    page_count_at(&p, "rest", "5.1", 4, "1970-01-01T00:00:01.000Z");
     assert_int_equal(triage_finish(p.t, NULL), ST_OK);
     assert_int_equal(page_make(&p, &o, NULL), ST_OK);
     assert_int_equal(occurrences(&p.html, "by day, the last 60 of 367"), 2);
     assert_int_equal(occurrences(&p.html, "<bdi>2024-11-02</bdi><bdi>2024-12-31</bdi>"), 2);
+    assert_int_equal(occurrences(&p.html, "2 dumps are in no day"), 1);
+    assert_int_equal(occurrences(&p.html, "2023-12-31 to 2024-12-31"), 1);
+    assert_int_equal(occurrences(&p.html, "newest of <time>2024-12-31 10:00</time> UTC"), 1);
+    assert_int_equal(occurrences(&p.html, "1970"), 0);
     page_release_all(&p);
 }
 
@@ -265,8 +278,12 @@ static void trends_and_states_need_data(void **state) {
         }
     }
     summary_release(&s);
-    const struct page_options o = {
-        .inputs = "", .note = no_note, .is_gone = is_gone_in_5_4, .gone_ctx = gone};
+    const struct page_options o = {.narrowed = "",
+                                   .history = "",
+                                   .inputs = "",
+                                   .note = no_note,
+                                   .is_gone = is_gone_in_5_4,
+                                   .gone_ctx = gone};
     assert_int_equal(page_make(&p, &o, NULL), ST_OK);
     assert_int_equal(occurrences(&p.html, "<b class=new>new</b> in <bdi>5.4</bdi>"), 1);
     assert_int_equal(occurrences(&p.html, "<b class=better>fixed</b> in <bdi>5.4</bdi>"), 1);
@@ -289,8 +306,12 @@ static void notes_are_shown_and_only_addresses_are_links(void **state) {
         page_init(&p);
         page_count(&p, "work", "5.3", 1);
         assert_int_equal(triage_finish(p.t, NULL), ST_OK);
-        const struct page_options o = {
-            .detail = 1, .inputs = "", .note = page_note, .note_ctx = link};
+        const struct page_options o = {.detail = 1,
+                                       .narrowed = "",
+                                       .history = "",
+                                       .inputs = "",
+                                       .note = page_note,
+                                       .note_ctx = link};
         assert_int_equal(page_make(&p, &o, NULL), ST_OK);
         assert_int_equal(occurrences(&p.html, "href=\"http"), cases[i].links);
         assert_int_equal(occurrences(&p.html, "href=\"https://x/?a=&quot;b\""), i == 0);
@@ -303,7 +324,8 @@ static void notes_are_shown_and_only_addresses_are_links(void **state) {
 static void page_again(void *ctx, bool refused) {
     struct paged *p = ctx;
     struct err e = {0};
-    const struct page_options o = {.detail = 3, .inputs = "", .keyer = p->keyer};
+    const struct page_options o = {
+        .detail = 3, .narrowed = "", .history = "", .inputs = "", .keyer = p->keyer};
     enum st st = page_make(p, &o, &e);
     assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
     strbuf_release(&p->html);
@@ -320,7 +342,8 @@ static void a_lack_of_memory_is_told(void **state) {
     page_count(&p, "work", "5.3", 1);
     page_count(&p, "sort", "5.4", 2);
     assert_int_equal(triage_finish(p.t, NULL), ST_OK);
-    const struct page_options o = {.detail = 3, .inputs = "", .keyer = p.keyer};
+    const struct page_options o = {
+        .detail = 3, .narrowed = "", .history = "", .inputs = "", .keyer = p.keyer};
     assert_int_equal(page_make(&p, &o, NULL),
                      ST_OK); /* after this run the keyer knows all frames */
     strbuf_release(&p.html);

@@ -1,6 +1,7 @@
 /* Appends texts and numbers to the page, which is written to the sink in pieces. */
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/escape.h"
 #include "base/hash.h"
 #include "classify/text/number_text.h"
@@ -24,6 +25,21 @@ void page_put_ms(struct page_writer *p, uint64_t ms) {
 void page_put_lost(struct page_writer *p, uint64_t ms) {
     char number[NUMBER_SIZE];
     page_markup(p, text_duration((struct tally_duration){.ms = ms}, number));
+}
+
+void page_put_time(struct page_writer *p, const char *time) {
+    enum { SECOND = 19 }; /* length of "2026-11-20T10:00:00" */
+    char text[SECOND + 1];
+    size_t len = strlen(time);
+    if (len <= SECOND || time[DAY_LENGTH] != 'T' || time[len - 1] != 'Z' ||
+        !day_is_told(time, len)) {
+        page_put(p, time);
+        return;
+    }
+    memcpy(text, time, SECOND);
+    text[DAY_LENGTH] = ' ';
+    text[SECOND] = '\0';
+    page_put(p, text);
 }
 
 void page_put_number(struct page_writer *p, uint64_t v) {
@@ -74,7 +90,7 @@ void page_put_sentences(struct page_writer *p, const struct summary_sentence *s,
     for (size_t i = 0; i < count; i++) {
         page_markup(p, "<dt>");
         page_put(p, s[i].title);
-        page_markup(p, "<dd>");
+        page_markup(p, s[i].warns ? "<dd class=warns>" : "<dd>");
         put_sentence_lines(p, s[i].text);
     }
     page_markup(p, count ? "</dl>\n" : "\n");

@@ -8,7 +8,8 @@
 #include "classify/text/number_text.h"
 #include "page/page_private.h"
 
-static const struct summary_value *find_version(const struct summary_values *v, const char *version) {
+static const struct summary_value *find_version(const struct summary_values *v,
+                                                const char *version) {
     for (size_t i = 0; i < v->count; i++) {
         if (strcmp(v->values[i].text, version) == 0) {
             return &v->values[i];
@@ -44,9 +45,13 @@ static void put_version_bars(struct page_writer *p, const struct summary_values 
         values[i - from] = (struct summary_value){.text = r->text, .ms = ms};
     }
     const struct summary_values rates = {values, all - from};
-    const struct page_bars bars = {
-        p->s->rated ? "stalled time in an hour, by version" : "stalled time by version, hours unknown",
-        p->s->rated ? " in an hour" : "", places, all - from, all};
+    const struct page_bars bars = {.caption = p->s->rated
+                                                  ? "stalled time in an hour, by version"
+                                                  : "stalled time by version, hours unknown",
+                                   .behind = p->s->rated ? " in an hour" : "",
+                                   .places = places,
+                                   .count = all - from,
+                                   .all = all};
     page_put_bars(p, &bars, &rates);
 }
 
@@ -62,10 +67,21 @@ void page_put_versions(struct page_writer *p, const struct summary_values *v) {
 
 /* ---- table ---- */
 
-static void put_release_rates(struct page_writer *p, const struct summary_version *r) {
+/* Writes the cells with rates; with `watched`, also the watched share. */
+static void put_release_rates(struct page_writer *p, const struct summary_version *r,
+                              bool watched) {
     char number[NUMBER_SIZE];
     page_markup(p, "<td>");
     page_markup(p, r->foreground_ms ? text_hours(r->foreground_ms, number) : "unknown");
+    if (watched) {
+        bool little = r->watched >= 0 && r->watched < USAGE_WATCHED_PERMILLE;
+        page_markup(p, little ? "<td class=warns>" : "<td>");
+        if (r->watched >= 0) {
+            strbuf_addf(&p->text, "%d%%", r->watched / 10);
+        } else {
+            page_markup(p, "unknown");
+        }
+    }
     page_markup(p, "<td>");
     if (!r->carries) {
         page_markup(p, "too little to tell<td>");
@@ -77,13 +93,18 @@ static void put_release_rates(struct page_writer *p, const struct summary_versio
 }
 
 void page_put_releases(struct page_writer *p) {
+    bool watched = false; /* of some version it is known how much of it was watched */
     if (!p->trend_count) {
         return;
     }
+    for (size_t i = 0; i < p->trend_count; i++) {
+        watched = watched || p->trend[i].watched >= 0;
+    }
     page_markup(p, "<table class=\"plain versions\"><caption>Versions</caption><thead><tr>"
                    "<th scope=col>version<th scope=col>stalls<th scope=col>stalled");
-    page_markup(p, p->s->rated ? "<th scope=col>hours watched<th scope=col>stalls in an hour"
-                                 "<th scope=col>stalled in an hour"
+    page_markup(p, p->s->rated ? "<th scope=col>hours watched" : "");
+    page_markup(p, p->s->rated && watched ? "<th scope=col>share watched" : "");
+    page_markup(p, p->s->rated ? "<th scope=col>stalls in an hour<th scope=col>stalled in an hour"
                                : "");
     page_markup(p, "</thead><tbody>\n");
     for (size_t i = p->trend_count; i-- > 0;) {
@@ -95,7 +116,7 @@ void page_put_releases(struct page_writer *p) {
         page_markup(p, "<td>");
         page_put_lost(p, r->ms);
         if (p->s->rated) {
-            put_release_rates(p, r);
+            put_release_rates(p, r, watched);
         }
         page_markup(p, "\n");
     }
@@ -115,8 +136,9 @@ static uint64_t trend_amount(const struct page_writer *p, const struct summary_v
     const struct summary_value *own = find_version(v, r->text);
     uint64_t amount = own ? (ms ? own->ms : own->dumps) : 0, whole = ms ? r->ms : r->dumps;
     if (p->s->rated) {
-        return !r->carries ? 0 : ms ? hourly_ms(amount, r->foreground_ms)
-                                    : hourly_ppm(amount, r->foreground_ms);
+        return !r->carries ? 0
+               : ms        ? hourly_ms(amount, r->foreground_ms)
+                           : hourly_ppm(amount, r->foreground_ms);
     }
     return whole ? (uint64_t)((unsigned __int128)amount * 1000000 / whole) : 0;
 }
@@ -157,7 +179,8 @@ void page_put_trend(struct page_writer *p, const struct summary_bucket *b, bool 
         } else if (!amounts[i]) {
             page_markup(p, "_");
         } else {
-            page_markup(p, steps[(unsigned)(((unsigned __int128)amounts[i] * 7 + most - 1) / most)]);
+            page_markup(p,
+                        steps[(unsigned)(((unsigned __int128)amounts[i] * 7 + most - 1) / most)]);
         }
     }
 }

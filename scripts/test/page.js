@@ -303,14 +303,14 @@ async function namesWhatTheGateCounts() {
 
 async function tellsVersions() {
   const sessions = folder + '/hours.jsonl';
-  fs.writeFileSync(sessions, hoursOf('1.0', 20) + hoursOf('2.0', 10));
+  fs.writeFileSync(sessions, hoursOf('1.0', 20) + hoursOf('2.0', 16, 0.625));
   const page = await open(write('releases', ['--exposure', sessions, '-'], RELEASES)), rowOf = async (word) => (await column(page, 1)).findIndex((t) => t.startsWith(word));
   const cell = async (word, n) => (await column(page, n))[await rowOf(word)].trim();
   ok((await page.textContent('th[data-sort=trend]')).includes('per hour'), 'with hours the trend says that it has rates');
   is(await cell('steady', 9), '\u2588\u2588\u00b7', 'what is as frequent in each hour has a flat trend, and a version with one dump a dot');
   is([await cell('mended', 9), await cell('fresh', 9)], ['\u2588_\u00b7', '_\u2588\u00b7'], 'none is not a dot');
   is(await page.$$eval('.versions tbody tr', (rows) => rows.map((r) => Array.from(r.cells, (c) => c.textContent).join(' ').trim())),
-    ['9.9-dev 1 3.0s unknown too little to tell', '2.0 135 6m45s 10.0 13.5 40.5s', '1.0 168 8m24s 20.0 8.40 25.2s'], 'a table has the rates of each version');
+    ['9.9-dev 1 3.0s unknown unknown too little to tell', '2.0 135 6m45s 10.0 62% 13.5 40.5s', '1.0 168 8m24s 20.0 100% 8.40 25.2s'], 'a table has the rates of each version');
   is([await cell('mended', 10), await cell('fresh', 10), await cell('dies', 10), await cell('stray', 10)], ['fixed in 2.0', 'new in 2.0', '8 fatal', ''], 'rows say what is fixed, new and fatal');
   for (const [text, words] of [['state=fixed', ['mended']], ['fixed', ['mended']], ['mark=new', ['fresh']], ['fatal>0', ['dies']], ['fatal', ['dies']], ['state=open fatal=0', ['steady', 'grows', 'stray']]]) {
     await filterBy(page, text);
@@ -340,6 +340,60 @@ async function tellsVersions() {
   const without = await open(write('shares', ['-'], RELEASES));
   ok((await without.textContent('th[data-sort=trend]')).includes('share') && (await without.getAttribute('th[data-sort=trend] button', 'title')).includes('hours are not known'), 'without hours the trend says that it has shares');
   await without.context().close();
+}
+
+async function tellsTheData() {
+  const sessions = folder + '/short.jsonl', clocks = stallsIn('late', '1.0', 2).split('\n').filter(Boolean).map((line, i) => line.replace(/"time":"[^"]*"/, '"time":"' + ['2026-13-45T00:00:00Z', '1970-01-01T00:00:09Z'][i] + '"') + '\n').join('');
+  fs.writeFileSync(sessions, hoursOf('1.0', 0.1, 0.5));
+  const few = await open(write('few', ['--exposure', sessions, '--where', 'app.version=1.0', '--top', '1', '-'], stallsIn('slow', '1.0', 4) + stallsIn('other', '1.0', 1) + clocks));
+  const head = await few.textContent('header'), facts = await few.textContent('main > section[aria-label="what was read"]'), warned = await few.$$eval('.facts .warns', (nodes) => nodes.map((n) => n.previousSibling.textContent));
+  is(await few.title(), 'Stalls of Shop', 'the title names the app');
+  ok(head.includes('the newest of 2026-11-23 10:00 UTC'), 'the head tells the newest dump', head);
+  ok(head.includes('Only a part: dumps with app.version=1.0; the first 1 of 3 buckets'), 'and what narrows the page', head);
+  is(warned, ['few data', 'without a day', 'rates', 'watched'], 'what is less sure than it looks is marked');
+  ok(facts.includes('watched for 3m00s in the foreground, which is too short') && !facts.includes('in an hour'), 'no rate is told of three minutes', facts);
+  ok(facts.includes('2 dumps are in no day') && !/1970|-13-/.test(facts), 'dates that are none, or of a clock that was not set, are told', facts);
+  ok(facts.includes('a stall counts 30.0s of lost time at most'), 'the cap is said', facts);
+  is(few.said, [], 'the console has said nothing');
+  await few.context().close();
+  const gap = await open(write('gap', ['-'], stallsIn('slow', '1.0', 3).replace('2026-11-21', '2026-11-24')));
+  ok((await gap.textContent('.charts')).includes('none on 2026-11-21, 2026-11-23'), 'days on which nothing came are told', await gap.textContent('.charts'));
+  await gap.context().close();
+  const narrow = await open(write('narrow', ['-'], RELEASES), {viewport: {width: 400, height: 800}});
+  await narrow.selectOption('#sorts', 'stalls');
+  await narrow.waitForFunction(() => location.hash.includes('sort=-stalls'));
+  ok((await column(narrow, 1))[0].startsWith('steady') && await narrow.isVisible('#buckets tbody tr:first-child td:nth-child(8)'), 'on a narrow screen a list has the orders, and rows have all numbers');
+  await narrow.click('#buckets tbody tr:first-child a');
+  const shades = await narrow.$$eval('tr.opened > td', (cells) => [...new Set(cells.map((c) => getComputedStyle(c).backgroundColor))]);
+  is(shades.length, 1, 'an open row has one background', shades);
+  await narrow.context().close();
+}
+
+// The lines to paste of a page of a history work, in the folder of the history.
+async function notesInAHistory() {
+  const db = folder + '/a history.db';
+  try { execFileSync(stallclassify, ['--history', db, '-F', 'none', '-'], {input: RELEASES, stdio: ['pipe', 'pipe', 'pipe']}); } catch (e) {
+    if (String(e.stderr).includes('libsqlite3')) { return; }
+    throw e;
+  }
+  const page = await open(write('history', ['--history', db, '--detail', '1', '--since', '2026-11-20'])), head = await page.textContent('header');
+  ok(head.includes('Only a part: days from 2026-11-20 on'), 'a page of some days says so', head);
+  is(await page.title(), 'Stalls of Shop', 'a history knows the app');
+  for (const row of [1, 2]) {
+    await page.click('#buckets tbody tr:not(.inside):nth-of-type(' + row + ') td:first-child');
+    const lines = await page.$$eval('.inside .paste', (nodes) => nodes.map((n) => n.textContent)), mark = lines.find((line) => line.includes('--mark'));
+    ok(mark && !lines.some((line) => line.includes('DUMPS')), 'a bucket of a history has lines that need no dumps', lines);
+    for (const line of lines) {
+      execFileSync('sh', ['-c', line.replace('stallclassify', '"$0"').replace('report.html', '/dev/null'), stallclassify], {stdio: 'pipe'});
+    }
+    await page.keyboard.press('Escape');
+  }
+  is(execFileSync(stallclassify, ['--history', db, '--marks'], {encoding: 'utf8'}).match(/owner NAME/g).length, 2, 'and they do what they say');
+  const marked = await open(write('marked', ['--history', db, '--where', 'owner=NAME']));
+  ok((await marked.textContent('header')).includes('buckets with owner=NAME, while sums and pictures are of all'), 'a page of the buckets of an owner says so');
+  await marked.context().close();
+  is(page.said, [], 'the console has said nothing');
+  await page.context().close();
 }
 
 async function comparesRuns() {
@@ -375,6 +429,8 @@ async function comparesRuns() {
   await resistsHostileNames();
   await endsRegularExpressions();
   await tellsVersions();
+  await tellsTheData();
+  await notesInAHistory();
   await comparesRuns();
   await namesWhatTheGateCounts();
   await browser.close();

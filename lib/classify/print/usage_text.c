@@ -140,7 +140,9 @@ static bool add_rates(struct strbuf *b, const struct triage *t) {
     if (x.foreground_ms == 0) {
         if (x.launches) {
             text_add_counted(b, x.launches, "session", "sessions");
-            strbuf_addstr(b, ", of which nobody says how long the app was in the foreground");
+            strbuf_addstr(b, t->usage.watch.sessions
+                                 ? ", of which no time in the foreground was watched"
+                                 : ", of which nobody says how long the app was in the foreground");
         }
         return true;
     }

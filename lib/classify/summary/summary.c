@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/search.h"
 #include "classify/keys/version.h"
 #include "classify/print/apart_text.h"
@@ -24,11 +25,19 @@ static const char *title_of(struct summary_maker *m, const struct bucket *b) {
 }
 
 /* Appends m->text with its title to the head, unless m->text is empty. */
-static void keep_sentence(struct summary_maker *m, const char *title) {
+static void keep_told(struct summary_maker *m, const char *title, bool warns) {
     if (m->text.len || m->text.failed) {
-        struct summary_sentence s = {title, summary_keep(m)};
+        struct summary_sentence s = {title, summary_keep(m), warns};
         m->failed = !VEC_PUSH(&m->s->head, s) || m->failed;
     }
+}
+
+static void keep_sentence(struct summary_maker *m, const char *title) {
+    keep_told(m, title, false);
+}
+
+static void keep_warning(struct summary_maker *m, const char *title) {
+    keep_told(m, title, true);
 }
 
 /* ---- values ---- */
@@ -160,8 +169,9 @@ static void add_cause_shares(struct summary_maker *m, const struct tally *t) {
     for (size_t i = 0; i < t->causes.len; i++) {
         const struct cause_tally *c = &t->causes.data[i];
         strbuf_addf(&m->text, "%s%s", i ? ", " : "", rule_cause_text(c->cause));
+        unsigned share = (text_permille(c->ms, t->ms) + 5) / 10;
         if (t->ms) {
-            strbuf_addf(&m->text, " %u%%", (text_permille(c->ms, t->ms) + 5) / 10);
+            strbuf_addf(&m->text, share || !c->ms ? " %u%%" : " <1%%", share);
         }
     }
 }
@@ -247,40 +257,98 @@ static void add_symbols(struct summary_maker *m) {
 }
 
 static void fill_usage(struct summary_maker *m) {
+    const struct usage_watch *w = &m->t->usage.watch;
+    uint64_t foreground_ms = usage_exposure_of(m->t).foreground_ms;
+    bool rated = foreground_ms == 0 || foreground_ms >= SUMMARY_RATED_MS;
+    int watched = usage_watched_permille(w);
+    char number[NUMBER_SIZE];
+    if (!rated) {
+        strbuf_addf(&m->text, "the app was watched for %s in the foreground, which is too short",
+                    text_ms(foreground_ms, number));
+        keep_warning(m, "rates");
+    }
     for (const struct usage_sentence *u = usage_sentences; u->title && usage_is_known(m->t); u++) {
-        m->failed = !u->add(&m->text, m->t) || m->failed;
-        keep_sentence(m, u->title);
+        bool watch = strcmp(u->title, "watched") == 0;
+        if (rated || watch || strcmp(u->title, "launches") == 0) {
+            m->failed = !u->add(&m->text, m->t) || m->failed;
+            keep_told(m, u->title, watch && watched >= 0 && watched < USAGE_WATCHED_PERMILLE);
+        }
     }
 }
 
-static void fill_head(struct summary_maker *m) {
+/* Says of how many dumps no day is known. */
+static void fill_undated(struct summary_maker *m) {
+    uint64_t dated = 0;
+    for (size_t i = 0; i < m->s->days.count; i++) {
+        const char *day = m->s->days.values[i].text;
+        dated += day_is_told(day, strlen(day)) ? m->s->days.values[i].dumps : 0;
+    }
+    if (m->s->days.count && dated < m->t->total.dumps) {
+        text_add_counted(&m->text, m->t->total.dumps - dated, "dump is", "dumps are");
+        strbuf_addstr(&m->text, " in no day: the time is missing, no date, ahead of the clock of "
+                                "the machine, or of a clock that nobody had set");
+        keep_warning(m, "without a day");
+    }
+}
+
+/* Says what the numbers are made of, and how sure they are. */
+static void fill_limits(struct summary_maker *m) {
+    const struct triage *t = m->t;
+    char number[NUMBER_SIZE];
+    if (t->total.stalls && t->total.stalls < SUMMARY_STALLS_FEW) {
+        strbuf_addstr(&m->text, "shares and percentiles of ");
+        text_add_counted(&m->text, t->total.stalls, "stall", "stalls");
+        strbuf_addstr(&m->text, " may be chance");
+        keep_warning(m, "few data");
+    }
+    text_add_threshold(&m->text, t);
+    keep_sentence(m, "threshold");
+    if (t->options.cap_ms) {
+        strbuf_addf(&m->text, "a stall counts %s of lost time at most (--cap)",
+                    text_ms(t->options.cap_ms, number));
+        keep_sentence(m, "cap");
+    }
+    fill_undated(m);
+}
+
+static void fill_symbols(struct summary_maker *m) {
+    add_symbols(m);
+    keep_sentence(m, "symbols of the app");
+    if (m->t->unresolved) {
+        text_add_counted(&m->text, m->t->unresolved, "dump has", "dumps have");
+        strbuf_addstr(&m->text, " frames without names in the key: ids change with the names");
+        keep_warning(m, "without names");
+    }
+}
+
+static void fill_texts(struct summary_maker *m) {
     const struct triage *t = m->t;
     text_add_totals(&m->text, t);
     m->s->totals = summary_keep(m);
     strbuf_addf(&m->text, "%s, %012" PRIx64, t->options.rules, t->options.rules_hash >> 16);
     m->s->rules = summary_keep(m);
-    text_add_causes(&m->text, t);
-    keep_sentence(m, "causes");
+    strbuf_addstr(&m->text, t->options.where ? t->options.where : "");
+    m->s->where = summary_keep(m);
+    enum { MINUTE = 16 }; /* length of "2026-11-28T23:11" */
+    for (size_t i = 0; i < MINUTE && t->total.last_time[i]; i++) {
+        strbuf_addc(&m->text, t->total.last_time[i] == 'T' ? ' ' : t->total.last_time[i]);
+    }
+    m->s->newest = summary_keep(m);
+}
+
+static void fill_head(struct summary_maker *m) {
+    const struct triage *t = m->t;
     text_add_values(&m->text, t, &t->total, NULL);
     text_add_seen(&m->text, &t->total);
-    keep_sentence(m, "of");
-    text_add_threshold(&m->text, t);
-    keep_sentence(m, "threshold");
-    strbuf_addstr(&m->text, t->options.where ? t->options.where : "");
-    keep_sentence(m, "only dumps with");
+    keep_sentence(m, "data");
+    fill_limits(m);
     fill_usage(m);
     if (!usage_is_known(t)) {
         strbuf_addstr(&m->text, "no session records: how long the app was watched is not known, so "
                                 "shares are shown, no rates");
         keep_sentence(m, "exposure");
     }
-    add_symbols(m);
-    keep_sentence(m, "symbols of the app");
-    if (t->unresolved) {
-        text_add_counted(&m->text, t->unresolved, "dump has", "dumps have");
-        strbuf_addstr(&m->text, " frames without names in the key: ids change with the names");
-        keep_sentence(m, "without names");
-    }
+    fill_symbols(m);
     apart_text_add(&m->text, t->apart);
     keep_sentence(m, "set apart");
     text_add_idle(&m->text, t);
@@ -294,6 +362,45 @@ static void fill_head(struct summary_maker *m) {
     }
 }
 
+/* ---- the app ---- */
+
+/* Finds the image of the app that most stalled time of the first buckets is in. Later buckets are
+ * not asked, because a page that a history keeps lacks their frames. */
+static void find_app(struct summary_maker *m) {
+    enum { ASKED = 100, APPS = 16 };
+    struct {
+        const char *name;
+        uint64_t weight;
+    } apps[APPS];
+    const struct bucket_set *set = &m->t->level[0];
+    size_t count = 0, best = 0;
+    for (size_t i = 0; i < set->buckets.len && i < ASKED; i++) {
+        const struct bucket *b = set->buckets.data[set->ranked[i]];
+        size_t f = 0, at = 0;
+        while (f < b->frame_count && !b->frames[f]->in_app) {
+            f++;
+        }
+        if (f == b->frame_count) {
+            continue;
+        }
+        while (at < count && strcmp(apps[at].name, b->frames[f]->image_name) != 0) {
+            at++;
+        }
+        if (at == count && count < APPS) {
+            apps[count].name = b->frames[f]->image_name;
+            apps[count++].weight = 0;
+        }
+        if (at < count) {
+            apps[at].weight += triage_weight(m->t, b->tally);
+            best = apps[at].weight > apps[best].weight ? at : best;
+        }
+    }
+    if (count && strcmp(apps[best].name, "?") != 0) {
+        text_add_clean(&m->text, apps[best].name);
+    }
+    m->s->app = summary_keep(m);
+}
+
 enum st summary_make(struct summary *s, const struct triage *t, const struct gate *g, size_t detail,
                      struct err *e) {
     struct summary_maker m = {.s = s, .t = t};
@@ -305,10 +412,12 @@ enum st summary_make(struct summary *s, const struct triage *t, const struct gat
                           .stalls = t->total.stalls,
                           .users = t->total_users,
                           .stored = &t->stored};
-    fill_head(&m);
-    fill_buckets(&m, detail);
     s->causes = causes_of_usage(&m);
     s->days = stored_values_of(&m, &t->stored.by[STORED_DAY], by_value_version);
+    fill_texts(&m);
+    find_app(&m);
+    fill_head(&m);
+    fill_buckets(&m, detail);
     summary_add_versions(&m);
     if (g) {
         summary_add_gate(&m, g);

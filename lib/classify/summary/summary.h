@@ -40,6 +40,7 @@ struct summary_values {
 struct summary_version {
     const char *text;
     uint64_t foreground_ms, sessions; /* watched time in the foreground; 0 = unknown */
+    int watched; /* watched share of the sessions' time in permille; -1 = unknown */
     uint64_t dumps, stalls, ms;
     /* Is that enough to compare the version with others? If the time in the foreground of any
      * version is known, the version has at least SUMMARY_RATED_MS of it, else at least
@@ -49,7 +50,8 @@ struct summary_version {
 };
 enum {
     SUMMARY_RATED_MS = 600000, /* time in the foreground, in ms, below which no rate is told */
-    SUMMARY_DUMPS_LEAST = 10
+    SUMMARY_DUMPS_LEAST = 10,
+    SUMMARY_STALLS_FEW = 30 /* number of stalls below which shares and percentiles say little */
 };
 
 /* A fact about a bucket from the comparison with the baseline or from the history. */
@@ -111,6 +113,7 @@ enum { SUMMARY_TOLD_MOST = 200 };
 
 struct summary_sentence {
     const char *title, *text;
+    bool warns; /* the sentence says that the rest is less sure than it looks */
 };
 
 struct summary_frame {
@@ -136,6 +139,10 @@ struct summary {
     uint64_t weight;                   /* sum of the weights of all stalls */
     bool by_stalls;                    /* weights are stalls; else ms */
     const char *totals;
+    const char *app;    /* image of the app that most stalled time of the first buckets is in; "" =
+                           unknown */
+    const char *newest; /* time of the newest dump, "2026-11-28 23:11" in UTC; "" = unknown */
+    const char *where;  /* text of the filter of the dumps; "" = all were counted */
     /* The gate's verdict, "failed", and its counts, "1 regressed, 0 new"; NULL = there is no gate.
      */
     const char *outcome, *counts;

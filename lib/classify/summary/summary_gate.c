@@ -52,7 +52,7 @@ static void add_gone(struct summary_maker *m, const struct gate *g, const struct
 }
 
 static void add_lines(struct summary_maker *m, const char *title) {
-    struct summary_sentence s = {title, summary_keep(m)};
+    struct summary_sentence s = {title, summary_keep(m), false};
     m->failed = !VEC_PUSH(&m->s->gate, s) || m->failed;
 }
 

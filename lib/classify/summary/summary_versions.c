@@ -47,6 +47,7 @@ static void add_unused_versions(struct summary_maker *m) {
         }
         if (k == of->values.len) {
             struct summary_version v = {.text = map_string(&m->t->strings, f->values.data[i].text),
+                                        .watched = -1,
                                         .dumps = f->values.data[i].dumps};
             m->failed = !VEC_PUSH(&m->s->releases, v);
         }
@@ -61,6 +62,7 @@ void summary_add_versions(struct summary_maker *m) {
         struct summary_version v = {.text = map_string(&m->t->strings, of->values.data[i].text),
                                     .foreground_ms = sums->foreground_ms,
                                     .sessions = sums->sessions,
+                                    .watched = usage_sums_watched_permille(sums),
                                     .dumps = dumps_of_version(m->t, of->values.data[i].text),
                                     .stalls = sums->stalls,
                                     .ms = sums->stalled_ms};

@@ -139,20 +139,6 @@ struct recorder_sums {
     const struct preload_process *main;  /* the program itself; NULL: it never waited */
 };
 
-/* reasons[] is in the order of enum rec_unwatched, as unwatched_ms[] is; NO_LOOP and UNCLEAR are
- * indexes into both. The reason UNCLEAR has no text here, as recorder_add_input prints it. kinds[]
- * is in the order of enum finder_kind. */
-enum { NO_LOOP = 1, UNCLEAR = 5 };
-static const char *const reasons[PRELOAD_UNWATCHED] = {
-    "launch", "no certain loop", "another place taken for the loop", "forgotten", "suspended"};
-static const char *const kinds[] = {
-    "event loop",      "event loop",     "loop on a condition variable",
-    "loop on signals", "loop on a lock", "loop that sleeps"};
-
-const char *recorder_plural(uint64_t n) {
-    return n == 1 ? "" : "s";
-}
-
 /* ---- sums ---- */
 
 static void add_process(const struct preload_process *p, const struct recorder_ending *end,
@@ -172,11 +158,11 @@ static void add_process(const struct preload_process *p, const struct recorder_e
     out->watched_ms += watched_ms;
     out->partly += p->loop_kind != 0 && !recorder_watched_enough(watched_ms, wall_ms);
     out->input_ms += p->input_ms;
-    out->unclear = *p->unclear ? p->unclear : out->unclear;
+    out->unclear = *p->unclear ? p->unclear : *p->unseen ? p->unseen : out->unclear;
     for (uint32_t i = 0; i < PRELOAD_UNWATCHED; i++) {
         out->unwatched_ms[i] += p->unwatched_ms[i];
     }
-    out->unwatched_ms[NO_LOOP] += !looped && !*p->killed ? more_ms : 0;
+    out->unwatched_ms[REC_UNWATCHED_NO_LOOP] += !looped && !*p->killed ? more_ms : 0;
     out->threads += p->threads;
     out->thread_loops += p->loops;
     out->unwatched += p->unwatched;
@@ -201,7 +187,7 @@ static void add_processes(const struct preload_report *report, const struct reco
     if (!out->main && end->ended_ns > end->began_ns) {
         uint64_t ms = (end->ended_ns - end->began_ns) / 1000000;
         out->wall_ms += ms;
-        out->unwatched_ms[NO_LOOP] += ms;
+        out->unwatched_ms[REC_UNWATCHED_NO_LOOP] += ms;
     }
 }
 
@@ -214,56 +200,11 @@ static void add_watched_time(struct strbuf *line, const struct recorder_sums *su
                 (double)sums->wall_ms / 1000, percent);
 }
 
-const char *recorder_loop_kind(uint32_t kind) {
-    return kinds[kind < sizeof kinds / sizeof *kinds ? kind : 0];
-}
-
 static void add_loop_place(struct strbuf *line, const struct recorder_sums *sums) {
     const struct preload_process *p = sums->first;
     strbuf_addstr(line, ", ");
     recorder_add_threads(line, sums->threads, sums->thread_loops);
     strbuf_addf(line, "%s at %.*s", recorder_loop_kind(p->loop_kind - 1), PRELOAD_TEXT, p->loop_at);
-}
-
-void recorder_add_threads(struct strbuf *line, uint32_t threads, uint32_t loops) {
-    if (threads > 1) {
-        strbuf_addf(line, "%" PRIu32 " threads, %" PRIu32 " event loop%s, one: ", threads, loops,
-                    recorder_plural(loops));
-    }
-}
-
-void recorder_add_processes(struct strbuf *line, uint32_t processes, uint32_t loopless,
-                            uint64_t loopless_ms, uint32_t partly) {
-    strbuf_addf(line, " (%" PRIu32 " process%s, %" PRIu32 " without a loop", processes,
-                processes == 1 ? "" : "es", loopless);
-    if (loopless_ms > 0) {
-        strbuf_addf(line, " for %.1f s", (double)loopless_ms / 1000);
-    }
-    if (partly > 0) {
-        strbuf_addf(line, ", %" PRIu32 " watched below %d %%", partly, RECORDER_WATCHED_PERCENT);
-    }
-    strbuf_addc(line, ')');
-}
-
-void recorder_add_input(struct strbuf *line, uint64_t input_ms, const uint64_t *unwatched_ms,
-                        const char *unclear) {
-    if (input_ms >= 50) {
-        strbuf_addf(line, "; waited for input %.1f s", (double)input_ms / 1000);
-    }
-    if (unwatched_ms[UNCLEAR] >= 50 && unclear) {
-        strbuf_addf(line, "; not known whether idle: %.1f s in reads such as that of %s",
-                    (double)unwatched_ms[UNCLEAR] / 1000, unclear);
-    }
-}
-
-void recorder_add_reasons(struct strbuf *line, const uint64_t *unwatched_ms) {
-    const char *between = "; not watched: ";
-    for (uint32_t i = 0; i < PRELOAD_UNWATCHED; i++) {
-        if (unwatched_ms[i] >= 50 && reasons[i]) {
-            strbuf_addf(line, "%s%s %.1f s", between, reasons[i], (double)unwatched_ms[i] / 1000);
-            between = ", ";
-        }
-    }
 }
 
 static void add_stretches(struct strbuf *line, const struct recorder_sums *sums,
@@ -309,7 +250,8 @@ static void add_stalls(struct strbuf *line, const struct recorder_sums *sums, co
                     directory);
     } else if (complete) {
         strbuf_addf(line, "no stalls of %" PRIu64 " ms or more%s; ", stall_ms,
-                    enough && sums->unwatched_ms[UNCLEAR] < stall_ms ? "" : " in what was watched");
+                    enough && !recorder_is_unclear(sums->unwatched_ms) ? ""
+                                                                       : " in what was watched");
     }
 }
 
@@ -323,7 +265,7 @@ static void say_what_was_found(const struct recorder_sums *sums, const char *dir
     add_loop_place(&line, sums);
     recorder_add_input(&line, sums->input_ms, sums->unwatched_ms, sums->unclear);
     if (!enough) {
-        recorder_add_reasons(&line, sums->unwatched_ms);
+        recorder_add_reasons(&line, sums->unwatched_ms, sums->unclear);
     }
     if (sums->loops > 1 || sums->loopless > 0) {
         recorder_add_processes(&line, sums->loops + sums->loopless, sums->loopless, 0,
@@ -580,7 +522,7 @@ void recorder_say_summary(const struct preload_report *report, const struct reco
         recorder_say_signal(name, end->signal, died_for_us(report, end));
     }
     sums.wall_ms += others_ms;
-    sums.unwatched_ms[NO_LOOP] += others_ms;
+    sums.unwatched_ms[REC_UNWATCHED_NO_LOOP] += others_ms;
     say_finds(report, &sums, set, name, other_count == 0 && is_complete(report, end, got));
     if (!set->quiet && sums.dumps > 0) {
         say_next(set->directory);

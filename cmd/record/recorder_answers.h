@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "record/recorder_settings.h"
+#include "record/watched_text.h"
 
 /* The functions from here to recorder_replay run no program and print to the standard output.
  * They return false on a failure, after a message that begins with the tool's name. */
@@ -21,27 +22,13 @@ bool recorder_replay(const char *tool, const char *trace, const char *preset);
 struct preload_report;
 struct recover_counts;
 struct unwatched_processes;
-struct strbuf;
 
-/* Returns the ending of a noun after the number n: "s", or "" for 1. */
-const char *recorder_plural(uint64_t n);
-/* Returns the name of a loop of this kind, an enum finder_kind; "event loop" if it is unknown. */
-const char *recorder_loop_kind(uint32_t kind);
 /* Prints that `lost` dumps were lost. error: errno of the last one; 0: more dumps were open at once
  * than the recorder keeps. */
 void recorder_say_lost(uint64_t lost, int error);
 /* Prints that the program `name` was ended by the signal `number`. for_us: it may have been in a
  * system call that it made for the recorder. */
 void recorder_say_signal(const char *name, int number, bool for_us);
-/* Appends "; waited for input 5.2 s" to a line, and for how long it is not known whether the
- * program was idle, each if that is at least 50 ms. unwatched_ms: indexed by enum rec_unwatched;
- * unclear: the place of the wait of REC_UNWATCHED_UNCLEAR, NULL = there was none. */
-void recorder_add_input(struct strbuf *line, uint64_t input_ms, const uint64_t *unwatched_ms,
-                        const char *unclear);
-/* Appends "; not watched: launch 0.9 s, …" to a line: reasons of at least 50 ms, without
- * REC_UNWATCHED_UNCLEAR; nothing if there are none. unwatched_ms: indexed by enum rec_unwatched. */
-void recorder_add_reasons(struct strbuf *line, const uint64_t *unwatched_ms);
-
 /* How the program ended, and when it began and ended. ran: it could be run. */
 struct recorder_ending {
     bool ran;
@@ -62,19 +49,6 @@ void recorder_say_stall(uint64_t now_ns, const char *kind, uint64_t age_ms, bool
 /* Prints that a stall whose line was printed, with the length was_ms, turned out to be none. */
 void recorder_say_taken_back(uint64_t now_ns, uint64_t was_ms);
 
-/* Appends how many threads were watched, if more than one, and how many of them have an event
- * loop. */
-void recorder_add_threads(struct strbuf *line, uint32_t threads, uint32_t loops);
-/* Percentage of the time that must have been watched before "no stalls" is printed without "in what
- * was watched". */
-enum { RECORDER_WATCHED_PERCENT = 90 };
-static inline bool recorder_watched_enough(uint64_t watched_ms, uint64_t wall_ms) {
-    return watched_ms * 100 >= wall_ms * RECORDER_WATCHED_PERCENT;
-}
-/* Appends how many processes there were, how many of them had no loop, for loopless_ms in all (0 =
- * not known), and, if any, of how many others less than RECORDER_WATCHED_PERCENT was watched. */
-void recorder_add_processes(struct strbuf *line, uint32_t processes, uint32_t loopless,
-                            uint64_t loopless_ms, uint32_t partly);
 /* Prints the number of threads that should have been watched but were not. */
 void recorder_say_unwatched(uint32_t threads);
 

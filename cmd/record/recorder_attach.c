@@ -78,7 +78,7 @@ static void say_watched(const struct attach_totals *t, uint32_t processes,
     strbuf_addf(&line, "%s at %s", kind, t->loop_at);
     recorder_add_input(&line, t->input_ms, t->unwatched_ms, t->unclear);
     if (!watched_enough(t, gaps)) {
-        recorder_add_reasons(&line, t->unwatched_ms);
+        recorder_add_reasons(&line, t->unwatched_ms, *t->unclear ? t->unclear : NULL);
     }
     if (processes > 1) {
         recorder_add_processes(&line, processes, gaps->loopless, gaps->ms, gaps->partly);
@@ -136,8 +136,7 @@ static void summarise_attached(const struct recorder_settings *set, const struct
                 recorder_plural(t->stalls), t->dumps, recorder_plural(t->dumps), set->directory);
     } else {
         cli_say(TOOL, "no stalls of %" PRIu64 " ms or more%s", stall_ms,
-                watched_enough(t, &gaps) && t->hidden == 0 &&
-                        t->unwatched_ms[REC_UNWATCHED_UNCLEAR] < stall_ms
+                watched_enough(t, &gaps) && t->hidden == 0 && !recorder_is_unclear(t->unwatched_ms)
                     ? ""
                     : " in what was watched");
     }

@@ -1,7 +1,11 @@
-/* A thread of a pool: it waits for work on a condition variable, and for descriptors while it
- * works. Prints the stalls that it made, "stall BEGIN END" in ns of CLOCK_MONOTONIC. */
+/* Threads of pools. Prints the stalls that they made, "stall BEGIN END" in ns of CLOCK_MONOTONIC:
+ *
+ *     pool          waits for work on a condition variable, and for descriptors while it works
+ *     pool parked   four threads wait by turns for one epoll instance, under a mutex */
 #include <poll.h>
 #include <pthread.h>
+#include <sys/epoll.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "app.h"
@@ -52,8 +56,51 @@ static void *work_for_ever(void *arg) {
     return arg;
 }
 
-int main(void) {
+enum { PARKED = 4, PARKED_TURNS = 7, PARKED_MS = 180, PARKED_STALL_TURN = 4 };
+
+static int instance;
+
+OWN_FRAME static void handle_event(long ms) {
+    long long begin = now_ns();
+    sleep_ms(ms);
+    if (ms == STALL_MS) {
+        printf("stall %lld %lld\n", begin, now_ns());
+        fflush(stdout);
+    }
+    KEEP_FRAME();
+}
+
+static void *take_turns(void *number) {
+    struct epoll_event event;
+    for (int i = 0; i < PARKED_TURNS; i++) {
+        pthread_mutex_lock(&mutex);
+        epoll_wait(instance, &event, 1, PARKED_MS);
+        pthread_mutex_unlock(&mutex);
+        handle_event(number == NULL && i == PARKED_STALL_TURN ? STALL_MS : HANDLE_MS);
+    }
+    return NULL;
+}
+
+static void run_parked(void) {
+    pthread_t threads[PARKED];
+    instance = epoll_create1(0);
+    for (int i = 0; i < PARKED; i++) {
+        if (pthread_create(&threads[i], NULL, take_turns, i == 0 ? NULL : &instance) != 0) {
+            die("pthread_create");
+        }
+        pthread_setname_np(threads[i], "pool");
+    }
+    for (int i = 0; i < PARKED; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+int main(int argc, char **argv) {
     pthread_t thread;
+    if (argc > 1 && strcmp(argv[1], "parked") == 0) {
+        run_parked();
+        return 0;
+    }
     if (pipe(events) != 0) {
         die("pipe");
     }

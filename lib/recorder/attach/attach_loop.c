@@ -186,10 +186,12 @@ static void name_loop(struct attach_loop *l) {
     name_place(l, place, l->loop_at);
 }
 
-/* Names the function that made the longest wait of REC_UNWATCHED_UNCLEAR. The name can be read only
+/* Names the function that made the longest wait of REC_UNWATCHED_UNCLEAR, or else the sleep that
+ * brought the loop into doubt. The name can be read only
  * while the process lives. */
 static void name_unclear(struct attach_loop *l) {
     uint64_t place = rec_core_watched(l->core, stallrec_clock_ns()).unclear_at;
+    place = place != 0 ? place : l->watch.edges.finder.unseen_at;
     if (place != l->unclear_place) {
         l->unclear_place = place;
         name_place(l, place, l->unclear);

@@ -36,8 +36,8 @@ struct attach_loop {
     char loop_at[ATTACH_TEXT]; /* "": no loop is known */
     enum finder_kind loop_kind;
     uint64_t unclear_place;    /* the place that the text `unclear` names; 0 = none */
-    char unclear[ATTACH_TEXT]; /* place of the thread's longest wait of REC_UNWATCHED_UNCLEAR; "":
-                                  there was none */
+    char unclear[ATTACH_TEXT]; /* place of the thread's longest wait of REC_UNWATCHED_UNCLEAR, or of
+                                  loop_finder.unseen_at; "": there was none */
     char name[ATTACH_TEXT];    /* the thread's name when the watching began */
     /* edges: the last REC_TRANSITIONS edges, in a ring; edge_count: number of all edges. */
     struct rec_transition edges[REC_TRANSITIONS];

@@ -1,5 +1,5 @@
 /* Watches a thread from outside: by perf events, or by samples of its state. */
-#include "attach/attach_watch.h"
+#include "attach/attach_watch_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,15 +10,10 @@
 
 #include "attach/ptrace_stop.h"
 #include "attach/wait_object.h"
-#include "linux/thread_wait_linux.h"
 #include "stallrec.h"
 
 enum {
     SAMPLE_AFTER_MS = 10, /* busy time after which stacks are copied */
-    /* Ms of processor time between two copies of the stack: about six copies between two looks,
-     * which are ATTACH_LOOK_MS apart. */
-    SAMPLE_MS = 8,
-    SAMPLE_AGE_MS = 75, /* ms; an older copy is out of date, unless the thread hardly ran since */
     QUEUE_MAX = 1 << 20,
     LET_GO_TRIES = 1000,
     QUIET_MS = 400 /* while no loop is known, a wait that is seen by samples counts as one more wait
@@ -125,19 +120,22 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
     if (what == WAIT_FUNCTION_LOCK) {
         wait.object = (struct finder_object){.kind = FINDER_LOCK};
     }
+    if (wait.blocking && w->sleep_seen.to_ns > w->edges.finder.woken_ns &&
+        w->sleep_seen.from_ns < at_ns) {
+        finder_slept(&w->edges.finder, &w->sleep_seen, at_ns);
+        w->sleep_seen.to_ns = 0;
+    }
     wait_edges_enter(&w->edges, &wait, at_ns);
     w->rests = false;
     w->idle_call = (struct proc_syscall){0};
     if (w->edges.idle) {
         w->idle_call.pc = regs->value[CFI_PC];
         w->idle_call.sp = regs->value[CFI_SP];
-        w->loop_sp = caller.sp;
+        w->loop_depth = wait.depth;
     }
 }
 
-/* Is the thread in one of the calls of wait_call.c, whatever it waits for? A wait that a stop
- * interrupted continues as restart_syscall(2). False also if the call cannot be read. */
-static bool is_waiting(const struct attach_watch *w) {
+bool attach_watch_waits(const struct attach_watch *w) {
     struct proc_syscall call;
     return remote_thread_call(&w->thread, &call) &&
            (wait_call_numbered(call.number) != NULL || call.number == SYS_restart_syscall);
@@ -218,15 +216,14 @@ static void take_record(struct attach_watch *w, const struct perf_record *r) {
     }
 }
 
-static void take_edges(struct attach_watch *w) {
+void attach_watch_take_edges(struct attach_watch *w) {
     struct perf_record record;
     while (perf_ring_take(&w->events.edges, &w->events.layouts, &record)) {
         take_record(w, &record);
     }
 }
 
-/* Reads the stacks that the kernel has copied, and keeps only the newest. */
-static void take_stacks(struct attach_watch *w) {
+void attach_watch_take_stacks(struct attach_watch *w) {
     struct perf_record r;
     while (perf_ring_take(&w->events.stacks, &w->events.layouts, &r)) {
         if (r.kind == PERF_RECORD_IS_SAMPLE && r.regs.known != 0 && r.stack_size > 0 &&
@@ -270,7 +267,7 @@ static void follow_budget(struct attach_watch *w, bool busy_long, uint64_t now_n
     unsigned changes = edge_budget_look(&w->budget, busy_long, loop_calls, !w->edges.known, now_ns);
     switch_events(w);
     if (changes & (EDGE_BUDGET_PAUSED | EDGE_BUDGET_NARROWED)) {
-        take_edges(w);
+        attach_watch_take_edges(w);
     }
     if (changes & EDGE_BUDGET_NARROWED) {
         wait_edges_narrow(&w->edges, w->last_ns);
@@ -313,7 +310,7 @@ static void look_behind_events(struct attach_watch *w, uint64_t now_ns) {
         uint64_t from_ns = w->elsewhere_until_ns;
         w->elsewhere_ns += w->elsewhere && now_ns > from_ns ? now_ns - from_ns : 0;
         w->elsewhere_until_ns = now_ns;
-        if (!is_waiting(w)) {
+        if (!attach_watch_waits(w)) {
             wait_edges_exit(&w->edges, now_ns);
         }
     }
@@ -349,21 +346,19 @@ static void look_inside_wait(struct attach_watch *w, uint64_t now_ns) {
 }
 
 static void look_by_events(struct attach_watch *w, uint64_t now_ns) {
-    take_edges(w);
+    attach_watch_take_edges(w);
     look_inside_wait(w, now_ns);
     look_behind_events(w, now_ns);
     follow_budget(w, is_busy_long(w, now_ns), now_ns);
-    take_stacks(w);
+    attach_watch_take_stacks(w);
     bool want = is_busy_long(w, now_ns);
     if (want != w->sampling) {
         w->sampling = want;
-        perf_events_sample(&w->events, want ? SAMPLE_MS * MS : 0);
+        perf_events_sample(&w->events, want ? ATTACH_COPY_MS * MS : 0);
     }
 }
 
-/* Lets the thread continue, if it was asked to stop for a copy and has stopped only now, after the
- * time for the copy was over. */
-static void let_go(struct attach_watch *w) {
+void attach_watch_let_go(struct attach_watch *w) {
     if (w->stopping && ptrace_release(w->thread.tid)) {
         w->stopping = false;
         w->sleeps++;
@@ -374,7 +369,7 @@ static void let_go(struct attach_watch *w) {
  * its loop, so its busy stretch ends here. If it did not sleep, and is in no wait now, its earlier
  * wait has ended. */
 static void look_by_samples(struct attach_watch *w, uint64_t now_ns) {
-    let_go(w);
+    attach_watch_let_go(w);
     uint64_t sleeps = remote_thread_sleeps(&w->thread);
     bool known = sleeps != UINT64_MAX; /* false: the thread has ended */
     bool slept = known && sleeps != w->sleeps;
@@ -388,7 +383,7 @@ static void look_by_samples(struct attach_watch *w, uint64_t now_ns) {
     if (slept) {
         wait_edges_miss(&w->edges, now_ns);
         look_at_thread(w, now_ns);
-    } else if (w->edges.blocks && !is_waiting(w)) {
+    } else if (w->edges.blocks && !attach_watch_waits(w)) {
         wait_edges_exit(&w->edges, now_ns);
     } else if (!w->edges.known && w->edges.idle && now_ns - w->edges.edge_ns >= QUIET_MS * MS) {
         look_at_thread(w, now_ns); /* a long wait counts as several waits */
@@ -403,7 +398,7 @@ bool attach_watch_execs(struct attach_watch *w) {
         /* When a thread ends, the kernel removes its events only after it has written the record
          * of the end, so the records are read after the check. */
         bool gone = perf_events_gone(&w->events);
-        take_edges(w);
+        attach_watch_take_edges(w);
         w->execs |= gone && !w->ended_ns;
     }
     return w->execs;
@@ -420,98 +415,6 @@ void attach_watch_look(struct attach_watch *w, uint64_t now_ns) {
     } else {
         look_by_samples(w, now_ns);
     }
-}
-
-/* ---- stacks ---- */
-
-/* Unwinds the newest stack that the kernel copied while the thread ran. False: there is no copy
- * since the loop became busy, the newest one is out of date (SAMPLE_AGE_MS), or no frame was
- * found. */
-static bool sample_running(struct attach_watch *w, struct rec_stack *out) {
-    take_stacks(w);
-    uint64_t now = stallrec_clock_ns(), cpu = remote_thread_cpu_ns(&w->thread);
-    bool old = now - w->runs_ns > SAMPLE_AGE_MS * MS && cpu - w->runs_cpu_ns > SAMPLE_MS * MS;
-    if (w->runs_size == 0 || w->runs_ns < w->edges.busy_ns || old) {
-        return false;
-    }
-    uint64_t sp = w->runs.value[CFI_SP];
-    struct cfi_stack stack = {w->runs_stack, sp, sp + w->runs_size};
-    remote_unwind(w->unwinder, w->thread.own_tid, &w->runs, &stack, out);
-    return out->count > 0;
-}
-
-/* Stops a running thread, copies its stack, lets the thread run on, and unwinds the copy. False:
- * the thread waits in a call of wait_call.c, ptrace_copy failed, or no frame was found. */
-static bool sample_stopped(struct attach_watch *w, struct rec_stack *out) {
-    struct cfi_registers regs;
-    struct cfi_stack stack;
-    uint64_t pause_ns;
-    if (is_waiting(w) || !ptrace_copy(w->thread.process, w->thread.tid, w->unwinder->stack,
-                                      REMOTE_STACK_MAX, &regs, &stack, &pause_ns, &w->stopping)) {
-        return false;
-    }
-    w->sleeps++; /* the kernel counts the stop as a sleep */
-    remote_unwind(w->unwinder, w->thread.own_tid, &regs, &stack, out);
-    out->pause_ns = pause_ns < UINT32_MAX ? (uint32_t)pause_ns : UINT32_MAX;
-    return out->count > 0;
-}
-
-/* Sets *out to the latest wait of the loop that finder_loop returns; false: there is none. */
-static bool latest_loop_wait(const struct attach_watch *w, struct finder_wait *out) {
-    const struct finder_candidate *loop = finder_loop(&w->edges.finder);
-    if (loop) {
-        *out =
-            (struct finder_wait){.place = loop->place, .depth = w->loop_sp, .object = loop->object};
-    }
-    return loop != NULL;
-}
-
-enum rec_sample attach_watch_sample(void *ctx, bool may_repeat, struct rec_stack *out) {
-    struct attach_watch *w = ctx;
-    struct proc_syscall call;
-    struct cfi_registers regs;
-    struct cfi_stack stack;
-    uint64_t cpu = remote_thread_cpu_ns(&w->thread);
-    if (may_repeat && w->have_sample && cpu != UINT64_MAX && cpu == w->sampled_cpu_ns) {
-        return REC_SAMPLE_SAME;
-    }
-    w->have_sample = false;
-    let_go(w);
-    if (out->cap == 0 || w->stopping) {
-        return REC_SAMPLE_NONE;
-    }
-    if (remote_thread_blocked(w->unwinder, &w->thread, &w->sleep, &call, &regs, &stack)) {
-        remote_unwind(w->unwinder, w->thread.own_tid, &regs, &stack, out);
-        struct finder_wait loop;
-        out->rest = thread_rest_async(w->thread.process->pid, &call,
-                                      latest_loop_wait(w, &loop) ? &loop : NULL);
-        w->have_sample = out->count > 0;
-    } else if (w->way == ATTACH_BY_EVENTS) {
-        w->have_sample = sample_running(w, out);
-    } else {
-        w->have_sample = sample_stopped(w, out);
-    }
-    w->sampled_cpu_ns = cpu;
-    return w->have_sample ? REC_SAMPLE_OK : REC_SAMPLE_NONE;
-}
-
-bool attach_watch_still_busy(void *ctx, uint64_t since_ns) {
-    struct attach_watch *w = ctx;
-    if (w->way == ATTACH_BY_EVENTS) {
-        take_edges(w);
-    }
-    return w->edges.busy && w->edges.edge_ns == since_ns;
-}
-
-bool attach_watch_describe(void *ctx, struct rec_thread *out) {
-    struct attach_watch *w = ctx;
-    struct proc_syscall call = {.number = -1};
-    remote_thread_describe(&w->thread, out);
-    out->main = true; /* the thread that the dump is about */
-    if (remote_thread_call(&w->thread, &call)) {
-        out->waits_for = attach_wait(w->others, w->thread.tid, &call);
-    }
-    return true;
 }
 
 /* ---- begin and end ---- */
@@ -568,7 +471,8 @@ bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tra
         w->way = ok ? ATTACH_BY_EVENTS : ATTACH_BY_SAMPLES;
         w->sampling = false;
     }
-    w->execs = w->have_sample = false;
+    w->execs = w->have_sample = w->asleep = false;
+    w->sleep_seen.to_ns = 0;
     w->functions = (struct wait_functions){0};
     w->arrays = (struct wait_arrays){0};
     w->sleep.known = 0;
@@ -581,7 +485,7 @@ bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tra
 
 void attach_watch_release(struct attach_watch *w) {
     for (int i = 0; i < LET_GO_TRIES && w->stopping; i++) {
-        let_go(w); /* the kernel also lets the thread go when this process ends */
+        attach_watch_let_go(w); /* the kernel also lets the thread go when this process ends */
         nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
     }
     perf_events_close(&w->events);

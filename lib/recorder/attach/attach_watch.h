@@ -52,8 +52,7 @@ struct attach_watch {
     /* pc and sp of the last wait that was reported to `edges`, if that wait was the loop's; else pc
      * is 0. The other members are 0. */
     struct proc_syscall idle_call;
-    uint64_t loop_sp; /* the stack pointer in the loop's function at its latest wait; 0 = not on the
-                         thread's own stack */
+    uint64_t loop_depth; /* depth of the loop's latest wait (finder_wait) */
     /* The last look found the thread stopped, by a signal or a debugger. A look by events checks
      * this only while the thread seems busy. */
     bool stopped;
@@ -73,7 +72,9 @@ struct attach_watch {
     uint64_t sampled_cpu_ns; /* the thread's processor time when attach_watch_sample last tried to
                                 take a stack */
     bool have_sample;        /* the last attach_watch_sample took a stack */
-    bool stopping;           /* the thread was asked to stop for a copy, and has not stopped yet */
+    struct finder_sleep sleep_seen; /* the latest sleep in a call that is not reported to `edges` */
+    bool asleep;                    /* the last sample showed that sleep */
+    bool stopping; /* the thread was asked to stop for a copy, and has not stopped yet */
     /* sleeps: how often the thread had slept at the last look by samples, with the stops for later
      * copies added; program: remote_thread_program when the watching began or restarted. */
     uint64_t sleeps, program;

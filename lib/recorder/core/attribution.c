@@ -63,6 +63,7 @@ static uint64_t watched_before(const struct rec_core *core, uint64_t from_ns) {
     return core->loop_ns != 0 ? all : 0;
 }
 
+/* The place of the longest unclear wait stays known, as it may be why no loop is certain. */
 static void start_anew(struct rec_core *core, uint64_t from_ns) {
     uint64_t suspended = core->unwatched_ns[REC_UNWATCHED_SUSPENDED];
     memset(core->unwatched_ns, 0, sizeof core->unwatched_ns);
@@ -70,7 +71,7 @@ static void start_anew(struct rec_core *core, uint64_t from_ns) {
     core->unwatched_ns[REC_UNWATCHED_FORGOTTEN] =
         from_ns > core->begin_ns ? from_ns - core->begin_ns : 0;
     core->loop_ns = 0;
-    core->input_ns = core->unclear_at = core->unclear_longest_ns = 0;
+    core->input_ns = 0;
 }
 
 /* Counts the time of doubt before from_ns, of which no past idle time is reported, as forgotten,

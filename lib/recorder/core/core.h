@@ -122,8 +122,8 @@ enum rec_unwatched {
     REC_UNWATCHED_FORGOTTEN, /* the time was before the loop was known, and its samples had already
                                 been dropped */
     REC_UNWATCHED_SUSPENDED, /* the process did not run */
-    REC_UNWATCHED_UNCLEAR,   /* the thread waited for data of a pipe or socket, and it is not known
-                                whether it was idle (REC_REST_UNCLEAR) */
+    REC_UNWATCHED_UNCLEAR,   /* the thread slept, and it is not known whether it was idle
+                                (REC_REST_UNCLEAR) */
     REC_UNWATCHED_REASONS
 };
 
@@ -136,7 +136,8 @@ struct rec_watched {
                           (REC_REST_INPUT), as samples show */
     uint64_t unwatched_ms[REC_UNWATCHED_REASONS];
     uint64_t unclear_at; /* address in the function that made the longest wait of
-                            REC_UNWATCHED_UNCLEAR; 0 = there was none */
+                            REC_UNWATCHED_UNCLEAR, even if its time counts as REC_UNWATCHED_NO_LOOP
+                            since; 0 = there was none */
 };
 struct rec_watched rec_core_watched(const struct rec_core *core, uint64_t now_ns);
 

@@ -25,6 +25,7 @@
 #include "linux/jit_names_linux.h"
 #include "linux/lockowner_linux.h"
 #include "linux/thread_wait_linux.h"
+#include "loop/guard.h"
 #include "loop/loop.h"
 #include "linux/modules_linux.h"
 #include "linux/threads_linux.h"
@@ -36,7 +37,8 @@ enum {
     OWN_STACK_MAX = 1 << 30,
     STACK_KNOWN = 8 << 20, /* bytes of a main thread's stack whose limit is not known */
     ANSWER_MS = 20,        /* longest wait for the signal handler of a running thread */
-    STARVED_MS = 250,      /* longest further wait for a runnable thread without a processor */
+    INNER_PLACES = 8,
+    STARVED_MS = 250, /* longest further wait for a runnable thread without a processor */
 };
 
 /* State about the process that the captures of all its watched threads share. */
@@ -47,13 +49,22 @@ struct capture_process {
     struct lock_layout locks;
 };
 
+/* The smallest number of the interpreter's frames in samples of waits at a place that the finder
+ * sees. */
+struct inner_place {
+    uint64_t place; /* 0: the entry is not used */
+    uint32_t inner;
+};
+
 struct capture_linux {
     struct copy_source source; /* the watched thread */
     struct proc_file stat_file, comm_file;
     char name[REC_NAME_MAX];
     const struct stallrec_loop *loop;
-    const struct rec_loop_latest *latest; /* NULL: the loop is not found while it runs */
-    struct capture_process *process;      /* &own, or the first capture's */
+    struct rec_loop_latest *latest;         /* NULL: the loop is not found while it runs */
+    bool asleep;                            /* the last sample showed that sleep */
+    struct inner_place inner[INNER_PLACES]; /* by a hash of the place */
+    struct capture_process *process;        /* &own, or the first capture's */
     struct capture_process own;
     _Atomic uint64_t
         alternate; /* size of the thread's alternate signal stack; not used in the first capture */
@@ -91,14 +102,81 @@ static bool capture_take_async(void *arg, bool held, struct copy *copy) {
 
 /* ---- rec_capture ---- */
 
-static enum rec_rest rest_async(const struct capture_linux *c) {
+/* Sets *out to the place of the call in which the thread is blocked, as the finder knows places:
+ * that of the caller of the C library's function. frames: its stack, of which `count` are known;
+ * without a caller *out is unchanged. */
+static void find_blocked_place_async(const struct capture_linux *c,
+                                     const struct unwind_frame *frames, uint32_t count,
+                                     struct finder_place *out) {
+    enum { CALLERS = 8 };
+    const struct capture_process *p = c->process;
+    struct rec_image image;
+    uint64_t load = 0;
+    uint32_t at = 0;
+    if (count < 2) {
+        return;
+    }
+    while (at < count && at < CALLERS &&
+           images_find_async(p->unwinder.images, frames[at].pc, &image) &&
+           (at == 0 || image.load == load)) {
+        load = image.load;
+        at++;
+    }
+    const struct unwind_frame *caller = &frames[at > 0 && at < count && at < CALLERS ? at : 1];
+    out->place = caller->pc;
+    if (stack_is_own_async(&c->source.target, caller->sp)) {
+        out->depth = caller->cfa > caller->sp ? caller->cfa : caller->sp;
+    }
+    out->inner = python_linux_depth_async(p->unwinder.python, modules_generation_async(),
+                                          c->source.target.tid);
+}
+
+/* May the thread idle in the call in which it is blocked, which is none of the waits that the
+ * preloaded library reports? In a lock only a thread of a pool idles: *lock becomes true. */
+static bool is_unseen_async(const struct capture_linux *c, bool *lock) {
+    const pid_t pid = c->source.pid, tid = c->source.target.tid;
+    enum rec_wait_kind kind = lock_wait_async(&c->process->locks, pid, tid, &c->call).kind;
+    *lock = kind == REC_WAIT_MUTEX || kind == REC_WAIT_RWLOCK;
+    return *lock ? tid != pid : kind == REC_WAIT_NONE && thread_may_idle_async(pid, &c->call);
+}
+
+/* Returns the entry for the interpreter's frames at waits at a place. */
+static struct inner_place *inner_entry_async(struct capture_linux *c, uint64_t place) {
+    return &c->inner[place / 4 % INNER_PLACES];
+}
+
+static void note_inner_async(struct capture_linux *c, const struct finder_place *at) {
+    struct inner_place *entry = inner_entry_async(c, at->place);
+    if (at->inner != 0 && (entry->place != at->place || at->inner < entry->inner)) {
+        *entry = (struct inner_place){at->place, (uint32_t)at->inner};
+    }
+}
+
+static enum rec_rest rest_async(struct capture_linux *c, uint32_t count) {
     struct finder_wait loop;
+    struct finder_place place = {.depth = 0};
     if (!c->latest) { /* the app has said which loop is watched */
         bool input = thread_input_async(c->source.pid, &c->call) != REC_WAIT_NONE;
         return input ? REC_REST_INPUT : REC_REST_NONE;
     }
     bool known = rec_loop_read_latest_async(c->latest, &loop);
-    return thread_rest_async(c->source.pid, &c->call, known ? &loop : NULL);
+    const struct inner_place *inner = inner_entry_async(c, loop.place);
+    loop.inner = inner->place == loop.place ? inner->inner : 0;
+    bool seen = atomic_load(&c->latest->guard) == GUARD_WAITS, lock = false;
+    bool unseen = !seen && c->call.number >= 0 && is_unseen_async(c, &lock);
+    if (seen || unseen) {
+        find_blocked_place_async(c, c->process->unwinder.frames, count, &place);
+    }
+    if (seen) {
+        note_inner_async(c, &place);
+    }
+    enum rec_rest rest =
+        thread_rest_async(c->source.pid, &c->call, unseen, &place, known ? &loop : NULL);
+    c->asleep = unseen && !lock && rest != REC_REST_INPUT;
+    if (c->asleep) {
+        rec_loop_join_sleep_async(&c->latest->asleep, &place, stallrec_clock_ns());
+    }
+    return rest;
 }
 
 static enum rec_sample sample_async(void *ctx, bool may_repeat, struct rec_stack *out) {
@@ -106,14 +184,19 @@ static enum rec_sample sample_async(void *ctx, bool may_repeat, struct rec_stack
     uint64_t cpu = copy_cpu_ns_async(c->source.clock);
     if (may_repeat && c->have_sample && cpu != UINT64_MAX && cpu == c->sampled_cpu_ns) {
         c->counts.reused++;
+        if (c->asleep) {
+            struct finder_sleep *asleep = &c->latest->asleep;
+            rec_loop_join_sleep_async(asleep, &asleep->at, stallrec_clock_ns());
+        }
         return REC_SAMPLE_SAME;
     }
     c->cpu_ns = cpu;
     c->sampled_cpu_ns = cpu;
+    c->asleep = false;
     c->have_sample = out->cap > 0 && copy_stack_async(&c->process->unwinder, c->source.target.tid,
                                                       capture_take_async, c, &c->copy, out);
     if (c->have_sample) {
-        out->rest = rest_async(c);
+        out->rest = rest_async(c, out->count);
         return REC_SAMPLE_OK;
     }
     c->counts.unavailable++;

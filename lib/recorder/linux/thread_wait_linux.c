@@ -359,15 +359,17 @@ static void list_loop_async(pid_t pid, const struct finder_object *object,
     }
 }
 
-/* Is a wait that receives something part of a turn of the loop? */
-static bool is_within_turn_async(pid_t pid, const struct finder_wait *loop, uint64_t descriptor) {
+/* Is a wait that receives something part of a turn of the loop? It is if the loop waits for the
+ * same descriptor, or, unless the wait is for what no other program sends (`own`), for requests. */
+static bool is_within_turn_async(pid_t pid, const struct finder_wait *loop, uint64_t descriptor,
+                                 bool own) {
     struct loop_descriptors d = {.wanted = descriptor};
     if (loop == NULL) {
         return false;
     }
     list_loop_async(pid, &loop->object, &d);
-    return d.has_wanted || loop->object.kind == FINDER_SIGNALS ||
-           take_requests_async(pid, d.at, d.count);
+    return d.has_wanted || (!own && (loop->object.kind == FINDER_SIGNALS ||
+                                     take_requests_async(pid, d.at, d.count)));
 }
 
 /* ---- rests ---- */
@@ -395,25 +397,87 @@ static enum receive_kind receive_kind_async(int64_t number) {
     }
 }
 
-enum rec_rest thread_rest_async(pid_t pid, const struct proc_syscall *call,
-                                const struct finder_wait *loop) {
+/* Calls in which a thread may idle, besides those of receive_kind_async, futex(2) and
+ * io_uring_enter(2). */
+static const int16_t idle_calls[] = {
+#ifdef SYS_pause
+    SYS_pause,
+#endif
+#ifdef SYS_poll
+    SYS_poll,
+#endif
+#ifdef SYS_select
+    SYS_select,
+#endif
+#ifdef SYS_epoll_wait
+    SYS_epoll_wait,
+#endif
+    SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_wait4,           SYS_waitid,
+    SYS_ppoll,         SYS_pselect6,        SYS_epoll_pwait,     SYS_nanosleep,
+    SYS_semtimedop,    SYS_semop,           SYS_clock_nanosleep, SYS_io_getevents};
+
+bool thread_may_idle_async(pid_t pid, const struct proc_syscall *call) {
+    enum { MUTEX_WAITED = 2 };
+    char name[TARGET_ROOM];
+    if (call->number == SYS_futex) { /* mutexes of C libraries and languages wait while their word
+                                        is 2 */
+        return (uint32_t)call->args[2] != MUTEX_WAITED;
+    }
+    if (call->number == SYS_io_uring_enter) {
+        return call->args[2] > 0; /* the number of events that it waits for */
+    }
+    for (size_t i = 0; i < sizeof idle_calls / sizeof *idle_calls; i++) {
+        if (call->number == idle_calls[i]) {
+            return true;
+        }
+    }
+    enum receive_kind kind = receive_kind_async(call->number);
+    bool stored = kind == RECEIVES_DATA &&
+                  descriptor_name_async(pid, (uint32_t)call->args[0], name) && *name == '/' &&
+                  rec_skip_text(name, "/dev/") == NULL;
+    return kind != RECEIVES_NOTHING && !stored;
+}
+
+/* Is the place further out on the stack than that of the loop, or, unless the call receives data,
+ * as far out? Data that are received beside the loop's wait are more likely a reply than a request.
+ * False if that is not known, as in an interpreter whose frames are known of one of both alone,
+ * unless the call receives data. */
+static bool is_as_far_out_async(const struct finder_place *place, const struct finder_wait *loop,
+                                bool receives) {
+    if (loop == NULL) {
+        return true;
+    }
+    if (place->depth == 0 || loop->depth == 0) {
+        return false;
+    }
+    bool comparable = (place->inner == 0) == (loop->inner == 0);
+    if (comparable && place->inner != loop->inner) {
+        return place->inner < loop->inner;
+    }
+    return receives ? place->depth > loop->depth : comparable && place->depth >= loop->depth;
+}
+
+enum rec_rest thread_rest_async(pid_t pid, const struct proc_syscall *call, bool unseen,
+                                const struct finder_place *place, const struct finder_wait *loop) {
     enum receive_kind kind = receive_kind_async(call->number);
     uint64_t descriptor = kind == RECEIVES_MESSAGES ? UINT64_MAX : (uint32_t)call->args[0];
     char name[TARGET_ROOM];
     if (thread_input_async(pid, call) != REC_WAIT_NONE) {
         return REC_REST_INPUT;
     }
-    if (kind == RECEIVES_NOTHING || is_within_turn_async(pid, loop, descriptor)) {
+    bool data = kind == RECEIVES_DATA && descriptor_name_async(pid, descriptor, name);
+    bool others = data && is_pipe_or_socket_async(name);
+    bool requests = kind == RECEIVES_CLIENTS || (data && take_requests_async(pid, &descriptor, 1));
+    bool own = data && !others && !requests;
+    if (kind != RECEIVES_NOTHING && is_within_turn_async(pid, loop, descriptor, own)) {
         return REC_REST_NONE;
     }
-    if (kind == RECEIVES_CLIENTS ||
-        (kind == RECEIVES_DATA && take_requests_async(pid, &descriptor, 1))) {
+    if (requests) {
         return REC_REST_INPUT;
     }
-    bool unclear = kind == RECEIVES_MESSAGES ||
-                   (descriptor_name_async(pid, descriptor, name) && is_pipe_or_socket_async(name));
-    bool deeper = loop != NULL && (loop->depth == 0 || call->sp <= loop->depth);
-    return unclear && !deeper ? REC_REST_UNCLEAR : REC_REST_NONE;
+    bool child = call->number == SYS_wait4 || call->number == SYS_waitid;
+    return unseen && !child && is_as_far_out_async(place, loop, others) ? REC_REST_UNCLEAR
+                                                                        : REC_REST_NONE;
 }
 
 struct rec_wait thread_wait_async(const struct lock_layout *layout, pid_t pid, pid_t waiter,

@@ -167,11 +167,13 @@ static void a_descriptor_that_is_closed_is_nothing(void **state) {
 enum { LOOP_DEPTH = 1000 };
 static enum rec_rest rests(int64_t number, int descriptor, uint64_t depth, int loop_descriptor) {
     struct finder_wait loop = {.depth = LOOP_DEPTH, .object.kind = FINDER_SET};
-    struct proc_syscall call = {.number = number, .args = {(uint64_t)descriptor}, .sp = depth};
+    struct finder_place place = {.depth = depth};
+    struct proc_syscall call = {.number = number, .args = {(uint64_t)descriptor}};
     if (loop_descriptor >= 0) {
         finder_set_add(&loop.object, (uint32_t)loop_descriptor);
     }
-    return thread_rest_async(getpid(), &call, loop_descriptor >= 0 ? &loop : NULL);
+    return thread_rest_async(getpid(), &call, thread_may_idle_async(getpid(), &call), &place,
+                             loop_descriptor >= 0 ? &loop : NULL);
 }
 
 /* Makes a listening socket, a client of it, and the accepted socket. */
@@ -194,7 +196,7 @@ static void check_sockets(struct sockaddr *address, socklen_t size) {
     assert_int_equal(rests(SYS_accept4, s[0], LOOP_DEPTH - 1, ends[0]), REC_REST_INPUT);
     assert_int_equal(rests(SYS_recvfrom, s[2], LOOP_DEPTH - 1, ends[0]), REC_REST_INPUT);
     assert_int_equal(rests(SYS_read, s[2], LOOP_DEPTH + 1, ends[0]), REC_REST_INPUT);
-    assert_int_equal(rests(SYS_read, s[1], LOOP_DEPTH - 1, ends[0]), REC_REST_NONE);
+    assert_int_equal(rests(SYS_read, s[1], LOOP_DEPTH, ends[0]), REC_REST_NONE);
     assert_int_equal(rests(SYS_read, s[1], LOOP_DEPTH + 1, ends[0]), REC_REST_UNCLEAR);
     assert_int_equal(rests(SYS_write, s[2], LOOP_DEPTH + 1, ends[0]), REC_REST_NONE);
     /* The loop waits for replies. */
@@ -256,20 +258,21 @@ static void the_loop_of_an_epoll_instance_waits_for_its_descriptors(void **state
     assert_int_equal(epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &event), 0);
     struct finder_wait loop = {.depth = LOOP_DEPTH,
                                .object = {.kind = FINDER_EPOLL, .id = (uint64_t)epoll}};
-    struct proc_syscall call = {.number = SYS_read, .sp = LOOP_DEPTH + 1};
+    struct finder_place place = {.depth = LOOP_DEPTH + 1};
+    struct proc_syscall call = {.number = SYS_read};
     call.args[0] = (uint64_t)ends[0];
-    assert_int_equal(thread_rest_async(getpid(), &call, &loop), REC_REST_NONE);
+    assert_int_equal(thread_rest_async(getpid(), &call, true, &place, &loop), REC_REST_NONE);
     call.args[0] = (uint64_t)other[0];
-    assert_int_equal(thread_rest_async(getpid(), &call, &loop), REC_REST_UNCLEAR);
+    assert_int_equal(thread_rest_async(getpid(), &call, true, &place, &loop), REC_REST_UNCLEAR);
     loop.object = (struct finder_object){.kind = FINDER_SIGNALS};
-    assert_int_equal(thread_rest_async(getpid(), &call, &loop), REC_REST_NONE);
+    assert_int_equal(thread_rest_async(getpid(), &call, true, &place, &loop), REC_REST_NONE);
     loop.object = (struct finder_object){.kind = FINDER_CONDITION};
-    assert_int_equal(thread_rest_async(getpid(), &call, &loop), REC_REST_UNCLEAR);
+    assert_int_equal(thread_rest_async(getpid(), &call, true, &place, &loop), REC_REST_UNCLEAR);
     loop.depth = 0; /* the loop is on another stack */
-    assert_int_equal(thread_rest_async(getpid(), &call, &loop), REC_REST_NONE);
+    assert_int_equal(thread_rest_async(getpid(), &call, true, &place, &loop), REC_REST_NONE);
     call.number = SYS_mq_timedreceive;
     loop.depth = LOOP_DEPTH;
-    assert_int_equal(thread_rest_async(getpid(), &call, &loop), REC_REST_UNCLEAR);
+    assert_int_equal(thread_rest_async(getpid(), &call, true, &place, &loop), REC_REST_UNCLEAR);
     for (int i = 0; i < 2; i++) {
         close(ends[i]);
         close(other[i]);
@@ -277,12 +280,51 @@ static void the_loop_of_an_epoll_instance_waits_for_its_descriptors(void **state
     close(epoll);
 }
 
-static void other_files_are_no_rest(void **state) {
+static void a_thread_idles_in_calls_that_wait_for_others(void **state) {
+    (void)state;
+    static const int64_t idle[] = {SYS_rt_sigsuspend, SYS_msgrcv, SYS_io_getevents, SYS_ppoll,
+                                   SYS_nanosleep};
+    static const int64_t busy[] = {SYS_write, SYS_connect, SYS_fsync, SYS_flock, SYS_openat};
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+        assert_int_equal(rests(idle[i], 0, LOOP_DEPTH, 0), REC_REST_UNCLEAR);
+        assert_int_equal(rests(idle[i], 0, LOOP_DEPTH - 1, 0), REC_REST_NONE);
+    }
+    for (size_t i = 0; i < sizeof busy / sizeof *busy; i++) {
+        assert_int_equal(rests(busy[i], 0, LOOP_DEPTH + 1, 0), REC_REST_NONE);
+    }
+    struct proc_syscall child = {.number = SYS_wait4};
+    assert_true(thread_may_idle_async(getpid(), &child));
+    assert_int_equal(rests(SYS_wait4, 0, LOOP_DEPTH + 1, 0), REC_REST_NONE);
+    struct proc_syscall futex = {.number = SYS_futex}, ring = {.number = SYS_io_uring_enter};
+    assert_true(thread_may_idle_async(getpid(), &futex));
+    futex.args[2] = 2; /* a lock that others wait for */
+    assert_false(thread_may_idle_async(getpid(), &futex));
+    assert_false(thread_may_idle_async(getpid(), &ring));
+    ring.args[2] = 1;
+    assert_true(thread_may_idle_async(getpid(), &ring));
+}
+
+static void frames_of_an_interpreter_tell_what_is_as_far_out(void **state) {
+    (void)state;
+    struct finder_wait loop = {.depth = LOOP_DEPTH, .inner = 4, .object.kind = FINDER_SIGNALS};
+    struct finder_place place = {.depth = LOOP_DEPTH - 1, .inner = 3};
+    struct proc_syscall pause = {.number = SYS_rt_sigsuspend};
+    assert_int_equal(thread_rest_async(getpid(), &pause, true, &place, &loop), REC_REST_UNCLEAR);
+    place = (struct finder_place){.depth = LOOP_DEPTH + 1, .inner = 5};
+    assert_int_equal(thread_rest_async(getpid(), &pause, true, &place, &loop), REC_REST_NONE);
+    loop.inner = 0; /* of the loop they are not known */
+    assert_int_equal(thread_rest_async(getpid(), &pause, true, &place, &loop), REC_REST_NONE);
+}
+
+static void stored_files_are_no_rest(void **state) {
     (void)state;
     int timer = timerfd_create(CLOCK_MONOTONIC, 0), events = eventfd(0, 0);
     int changes = inotify_init1(0), file = open("/proc/self/status", O_RDONLY);
-    assert_int_equal(rests(SYS_read, timer, LOOP_DEPTH + 1, events), REC_REST_NONE);
-    assert_int_equal(rests(SYS_read, events, LOOP_DEPTH + 1, timer), REC_REST_NONE);
+    assert_int_equal(rests(SYS_read, timer, LOOP_DEPTH - 1, events), REC_REST_NONE);
+    assert_int_equal(rests(SYS_read, timer, LOOP_DEPTH, events), REC_REST_UNCLEAR);
+    assert_int_equal(rests(SYS_read, timer, LOOP_DEPTH, timer), REC_REST_NONE);
+    assert_int_equal(rests(SYS_read, timer, 0, events), REC_REST_NONE);
+    assert_int_equal(rests(SYS_read, events, LOOP_DEPTH + 1, timer), REC_REST_UNCLEAR);
     assert_int_equal(rests(SYS_read, changes, LOOP_DEPTH + 1, timer), REC_REST_INPUT);
     assert_int_equal(rests(SYS_read, file, LOOP_DEPTH + 1, timer), REC_REST_NONE);
     close(timer);
@@ -302,7 +344,9 @@ int main(void) {
         cmocka_unit_test(requests_come_through_accepted_sockets),
         cmocka_unit_test(requests_come_through_named_fifos),
         cmocka_unit_test(the_loop_of_an_epoll_instance_waits_for_its_descriptors),
-        cmocka_unit_test(other_files_are_no_rest),
+        cmocka_unit_test(stored_files_are_no_rest),
+        cmocka_unit_test(a_thread_idles_in_calls_that_wait_for_others),
+        cmocka_unit_test(frames_of_an_interpreter_tell_what_is_as_far_out),
     };
     return cmocka_run_group_tests_name("thread_wait_linux", tests, NULL, NULL);
 }

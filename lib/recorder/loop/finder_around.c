@@ -9,10 +9,11 @@
 #include "loop/finder_rivals.h"
 
 enum {
-    AROUND_WAITS = 3, /* number of waits between waits for descriptors that a wait clearly around
-                         them needs; RIVAL_RETURNS are needed if it is not clear */
-    ASIDE_WAITS = 4,  /* number of such waits that one needs which is no further out; these, and the
-                         wait before them, may have been told as stalls */
+    AROUND_WAITS = 3,  /* number of waits between waits for descriptors that a wait clearly around
+                          them needs; RIVAL_RETURNS are needed if it is not clear */
+    ASIDE_WAITS = 4,   /* number of such waits that one needs which is no further out, or of which
+                          only samples tell; these, and the wait before them, may have been told as
+                          stalls */
     AROUND_DOUBT = 16, /* a wait around others that takes less than their time divided by this is
                           none of an idle loop */
     FOLLOWS_WAITS = 16 /* number of waits for descriptors after which a loop has followed the wait
@@ -73,6 +74,16 @@ static uint64_t waited_within(const struct loop_finder *f, const struct finder_c
     return waited_ns;
 }
 
+/* Is a, which is a call that only samples show, as far out on the stack as c, or further? It is
+ * then no part of a turn whose loop is c, as what a turn calls is further in. False if that is not
+ * known, as in an interpreter whose frames are known of one of both alone. */
+static bool is_as_far_out(const struct finder_candidate *a, const struct finder_candidate *c) {
+    if (a->depth == 0 || c->depth == 0 || (a->inner == 0) != (c->inner == 0)) {
+        return false;
+    }
+    return a->inner != c->inner ? a->inner < c->inner : a->depth >= c->depth;
+}
+
 /* Has the thread waited in a, which is no wait further out than the loop c, for at least as long as
  * in c, without what is too short for idling? Nothing tells then whether it idles in a, or works
  * there. A factor would make a busy machine decide, on which waits for the replies of other
@@ -114,11 +125,14 @@ static struct finder_candidate with_kin(const struct loop_finder *f,
 
 static enum finder_claim claim_of(const struct loop_finder *f, const struct finder_candidate *a,
                                   const struct finder_candidate *c, uint64_t now_ns) {
-    bool clear;
-    if (a->refused || c->refused || a->between < AROUND_WAITS || has_followed(f, a, c, now_ns)) {
+    bool clear, unseen = a->object.kind == FINDER_UNSEEN;
+    uint64_t enough = unseen ? ASIDE_WAITS : AROUND_WAITS;
+    if (a->refused || c->refused || a->between < enough || has_followed(f, a, c, now_ns) ||
+        (unseen && !is_as_far_out(a, c))) {
         return FINDER_CLAIM_NONE;
     }
-    if (!finder_is_around(f, a, c, &clear)) {
+    bool around = finder_is_around(f, a, c, &clear);
+    if (!around || (unseen && !clear)) {
         bool doubtful = c == finder_loop(f) && takes_the_time(a, c);
         return doubtful ? FINDER_CLAIM_DOUBT : FINDER_CLAIM_NONE;
     }
@@ -128,7 +142,7 @@ static enum finder_claim claim_of(const struct loop_finder *f, const struct find
         return often ? FINDER_CLAIM_DOUBT : FINDER_CLAIM_NONE;
     }
     bool keeps = a == finder_loop(f) && !f->doubt && a->waited_ns >= waited_ns;
-    if (keeps || a->waited_ns / RIVAL_CLEARLY_MORE >= waited_ns) {
+    if (!unseen && (keeps || a->waited_ns / RIVAL_CLEARLY_MORE >= waited_ns)) {
         return FINDER_CLAIM_LOOP;
     }
     return a->waited_ns >= waited_ns / AROUND_DOUBT ? FINDER_CLAIM_DOUBT : FINDER_CLAIM_NONE;
@@ -198,15 +212,15 @@ void finder_count_idle(struct finder_candidate *c, uint64_t length_ns) {
     }
 }
 
-void finder_end_aside(struct loop_finder *f, uint64_t now_ns) {
-    uint64_t begin_ns = f->aside_ns;
-    f->aside_ns = 0;
-    if (now_ns - begin_ns < FINDER_INNER_NS) {
+/* Counts a wait from begin_ns to end_ns that is no loop's by itself. A short one is forgotten. */
+static void count_aside(struct loop_finder *f, const struct finder_wait *wait, uint64_t begin_ns,
+                        uint64_t end_ns) {
+    if (end_ns < begin_ns + FINDER_INNER_NS) {
         return;
     }
-    struct finder_candidate *c = finder_match(f, &f->aside);
+    struct finder_candidate *c = finder_match(f, wait);
     if (c == NULL) {
-        c = finder_add_candidate(f, &f->aside);
+        c = finder_add_candidate(f, wait);
     }
     if (c->refused) {
         return;
@@ -214,14 +228,33 @@ void finder_end_aside(struct loop_finder *f, uint64_t now_ns) {
     if (c->all_waits == 0) {
         c->first_ns = begin_ns;
     }
-    c->inner = c->inner != 0 ? c->inner : f->aside.inner;
+    c->inner = c->inner != 0 ? c->inner : wait->inner;
     finder_count_between(f, c);
     finder_count_wait(c, c->depth);
     finder_log_wait(f, c, begin_ns);
-    finder_log_end(f, c, now_ns);
-    finder_count_idle(c, now_ns - begin_ns);
-    c->latest_ns = now_ns;
+    finder_log_end(f, c, end_ns);
+    finder_count_idle(c, end_ns - begin_ns);
+    c->latest_ns = end_ns;
     f->beside |= f->strong_ns != 0;
+}
+
+void finder_end_aside(struct loop_finder *f, uint64_t now_ns) {
+    uint64_t begin_ns = f->aside_ns;
+    f->aside_ns = 0;
+    count_aside(f, &f->aside, begin_ns, now_ns);
+}
+
+/* The first sample is taken some time after the last wait, and the last one some time before the
+ * next; the thread most likely slept in between. */
+void finder_slept(struct loop_finder *f, const struct finder_sleep *sleep, uint64_t now_ns) {
+    uint64_t begin_ns = sleep->from_ns, end_ns = sleep->to_ns + FINDER_APART_NS;
+    const struct finder_wait wait = {.place = sleep->at.place,
+                                     .depth = sleep->at.depth,
+                                     .inner = (uint32_t)sleep->at.inner,
+                                     .object.kind = FINDER_UNSEEN};
+    begin_ns -= begin_ns < FINDER_APART_NS ? begin_ns : FINDER_APART_NS;
+    count_aside(f, &wait, begin_ns > f->woken_ns ? begin_ns : f->woken_ns,
+                end_ns < now_ns ? end_ns : now_ns);
 }
 
 bool finder_wants_inner(const struct loop_finder *f, uint64_t now_ns) {

@@ -285,6 +285,73 @@ static void lock_of_a_handler_is_part_of_a_turn(void **state) {
     finder_end(&s.finder, s.now + 50 * MS);
 }
 
+/* Lets the thread sleep for this time in a call that only samples show, every 50 ms from 100 ms
+ * on. */
+static void sleeper_sleeps_unseen(struct sleeper *s, uint64_t depth, uint32_t frames, uint64_t ms) {
+    const struct finder_sleep sleep = {.at = {.place = s->place, .depth = depth, .inner = frames},
+                                       .from_ns = s->now + 100 * MS,
+                                       .to_ns = s->now + (ms - 1) / 50 * 50 * MS};
+    s->now += ms * MS;
+    finder_slept(&s->finder, &sleep, s->now);
+}
+
+static void unseen_turns(struct sleeper *s, unsigned n, uint64_t depth, uint64_t idle_ms,
+                         uint64_t reply_ms) {
+    for (unsigned i = 0; i < n; i++) {
+        sleeper_sleeps_unseen(s, depth, 0, idle_ms);
+        sleeper_waits(s, FINDER_SET, INNER, 0, reply_ms);
+    }
+}
+
+static void sleep_that_only_samples_show_leaves_the_loop_unknown_if_it_is_as_far_out(void **state) {
+    (void)state;
+    static const uint64_t depths[] = {OUTER, INNER + 100, INNER};
+    for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++) {
+        struct sleeper s = sleeper();
+        unseen_turns(&s, 20, depths[i], 300, 50);
+        assert_true(s.finder.doubt);
+        assert_int_equal(s.doubts, 1);
+        assert_int_equal(loop_place(&s), REPLY);
+        assert_int_equal(s.finder.unseen_at, AROUND);
+        finder_finish(&s.finder, s.now);
+        assert_true(s.finder.doubt);
+    }
+}
+
+static void sleep_that_only_samples_show_is_part_of_a_turn_if_it_is_further_in(void **state) {
+    (void)state;
+    struct sleeper deeper = sleeper(), coroutine = sleeper();
+    unseen_turns(&deeper, 20, INNER - 8, 300, 50);
+    unseen_turns(&coroutine, 20, 0, 300, 50);
+    assert_int_equal(deeper.doubts + coroutine.doubts, 0);
+    assert_int_equal(loop_place(&deeper), REPLY);
+    assert_int_equal(loop_place(&coroutine), REPLY);
+}
+
+static void sleeps_that_only_samples_show_are_no_evidence_if_they_are_few_or_short(void **state) {
+    (void)state;
+    struct sleeper few = sleeper(), shorter = sleeper();
+    unseen_turns(&few, 3, OUTER, 600, 50);
+    turns(&few, 40, FINDER_SLEEP, DEEP, 3, 100);
+    unseen_turns(&shorter, 40, INNER, 120, 400);
+    assert_int_equal(few.doubts + shorter.doubts, 0);
+}
+
+static void frames_of_an_interpreter_tell_where_samples_show_a_sleep(void **state) {
+    (void)state;
+    struct sleeper outer = sleeper(), inner = sleeper(), unknown = sleeper();
+    for (unsigned i = 0; i < 20; i++) {
+        sleeper_sleeps_unseen(&outer, DEEP, 2, 300);
+        sleeper_waits(&outer, FINDER_SET, INNER, 4, 50);
+        sleeper_sleeps_unseen(&inner, OUTER, 6, 300);
+        sleeper_waits(&inner, FINDER_SET, INNER, 4, 50);
+        sleeper_sleeps_unseen(&unknown, OUTER, 6, 300);
+        sleeper_waits(&unknown, FINDER_SET, INNER, 0, 50);
+    }
+    assert_true(outer.finder.doubt);
+    assert_int_equal(inner.doubts + unknown.doubts, 0);
+}
+
 static void loop_that_follows_takes_over(void **state) {
     (void)state;
     struct sleeper s = sleeper();
@@ -316,6 +383,10 @@ int main(void) {
         cmocka_unit_test(frames_of_an_interpreter_tell_what_is_around),
         cmocka_unit_test(lock_of_a_handler_is_part_of_a_turn),
         cmocka_unit_test(loop_that_follows_takes_over),
+        cmocka_unit_test(sleep_that_only_samples_show_leaves_the_loop_unknown_if_it_is_as_far_out),
+        cmocka_unit_test(sleep_that_only_samples_show_is_part_of_a_turn_if_it_is_further_in),
+        cmocka_unit_test(sleeps_that_only_samples_show_are_no_evidence_if_they_are_few_or_short),
+        cmocka_unit_test(frames_of_an_interpreter_tell_where_samples_show_a_sleep),
     };
     return cmocka_run_group_tests_name("finder_around", tests, NULL, NULL);
 }

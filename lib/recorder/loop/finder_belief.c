@@ -71,8 +71,12 @@ void finder_begin_doubt(struct loop_finder *f, uint64_t now_ns) {
     f->news = FINDER_DOUBTS;
 }
 
-void finder_begin_doubt_around(struct loop_finder *f, uint64_t now_ns) {
+void finder_begin_doubt_around(struct loop_finder *f, const struct finder_candidate *around,
+                               uint64_t now_ns) {
     bool young = finder_is_young(f, now_ns);
+    if (around->object.kind == FINDER_UNSEEN) {
+        f->unseen_at = around->place;
+    }
     finder_begin_doubt(f, now_ns);
     if (young) {
         f->contested = f->doubts_next = true;

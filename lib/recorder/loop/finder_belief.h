@@ -19,9 +19,10 @@ void finder_believe(struct loop_finder *f, struct finder_candidate *c, uint64_t 
 /* Begins a doubt about the believed loop. It is news (FINDER_DOUBTS). */
 void finder_begin_doubt(struct loop_finder *f, uint64_t now_ns);
 
-/* Begins a doubt whether the believed loop or a wait around it is the loop. If the loop is young,
- * all earlier time is first judged again, as unknown (FINDER_FOUND, loop_finder.contested), because
- * idle and busy may have been taken for each other. */
-void finder_begin_doubt_around(struct loop_finder *f, uint64_t now_ns);
+/* Begins a doubt whether the believed loop or a wait around it, `around`, is the loop. If the loop
+ * is young, all earlier time is first judged again, as unknown (FINDER_FOUND,
+ * loop_finder.contested), because idle and busy may have been taken for each other. */
+void finder_begin_doubt_around(struct loop_finder *f, const struct finder_candidate *around,
+                               uint64_t now_ns);
 
 #endif

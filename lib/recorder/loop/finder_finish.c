@@ -95,7 +95,7 @@ void finder_finish(struct loop_finder *f, uint64_t now_ns) {
     case FINDER_CLAIM_DOUBT:
         found = NULL;
         if (sure) {
-            finder_begin_doubt_around(f, now_ns);
+            finder_begin_doubt_around(f, around, now_ns);
         }
         break;
     default:

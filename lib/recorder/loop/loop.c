@@ -152,6 +152,7 @@ void rec_loop_write_latest(struct rec_loop_latest *latest, const struct finder_w
     for (uint32_t i = 0; wait->object.kind == FINDER_SET && i < FINDER_SET_WORDS; i++) {
         __atomic_store_n(&latest->set[i], wait->object.set[i], __ATOMIC_RELAXED);
     }
+    __atomic_store_n(&latest->place, wait->place, __ATOMIC_RELAXED);
     __atomic_store_n(&latest->depth, wait->depth, __ATOMIC_RELAXED);
     __atomic_store_n(&latest->id, wait->object.id, __ATOMIC_RELAXED);
     __atomic_store_n(&latest->kind, (uint64_t)wait->object.kind + 1, __ATOMIC_RELEASE);
@@ -160,12 +161,36 @@ void rec_loop_write_latest(struct rec_loop_latest *latest, const struct finder_w
 bool rec_loop_read_latest_async(const struct rec_loop_latest *latest, struct finder_wait *out) {
     uint64_t kind = __atomic_load_n(&latest->kind, __ATOMIC_ACQUIRE);
     *out = (struct finder_wait){.object.kind = (enum finder_kind)(kind - (kind > 0))};
+    out->place = __atomic_load_n(&latest->place, __ATOMIC_RELAXED);
     out->depth = __atomic_load_n(&latest->depth, __ATOMIC_RELAXED);
     out->object.id = __atomic_load_n(&latest->id, __ATOMIC_RELAXED);
     for (uint32_t i = 0; out->object.kind == FINDER_SET && i < FINDER_SET_WORDS; i++) {
         out->object.set[i] = __atomic_load_n(&latest->set[i], __ATOMIC_RELAXED);
     }
     return kind > 0;
+}
+
+void rec_loop_join_sleep_async(struct finder_sleep *sleep, const struct finder_place *at,
+                               uint64_t now_ns) {
+    if (sleep->to_ns == 0 || now_ns - sleep->to_ns > FINDER_APART_NS ||
+        sleep->at.place != at->place || sleep->at.depth != at->depth) {
+        __atomic_store_n(&sleep->at.place, at->place, __ATOMIC_RELAXED);
+        __atomic_store_n(&sleep->at.depth, at->depth, __ATOMIC_RELAXED);
+        __atomic_store_n(&sleep->at.inner, at->inner, __ATOMIC_RELAXED);
+        __atomic_store_n(&sleep->from_ns, now_ns, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&sleep->to_ns, now_ns, __ATOMIC_RELEASE);
+}
+
+bool rec_loop_read_asleep(const struct rec_loop_latest *latest, uint64_t after_ns,
+                          struct finder_sleep *out) {
+    const struct finder_sleep *asleep = &latest->asleep;
+    out->to_ns = __atomic_load_n(&asleep->to_ns, __ATOMIC_ACQUIRE);
+    out->at.place = __atomic_load_n(&asleep->at.place, __ATOMIC_RELAXED);
+    out->at.depth = __atomic_load_n(&asleep->at.depth, __ATOMIC_RELAXED);
+    out->at.inner = __atomic_load_n(&asleep->at.inner, __ATOMIC_RELAXED);
+    out->from_ns = __atomic_load_n(&asleep->from_ns, __ATOMIC_RELAXED);
+    return out->to_ns > after_ns;
 }
 
 _Static_assert((int)STALLREC_TRAIL_ == (int)REC_TRANSITIONS &&

@@ -49,19 +49,30 @@ void rec_loop_edge(struct stallrec_loop *loop, enum rec_loop_event event, uint64
 /* The latest wait of a loop that is found while it runs, which its thread writes and the monitor
  * reads. Zeroed: there was none yet. */
 struct rec_loop_latest {
-    /* depth: the stack pointer right before the call that waited (poll or the like), 0 = not on the
-     * thread's own stack; kind: enum finder_kind, + 1, 0 = there was no wait yet; id: as in struct
-     * finder_object. */
-    uint64_t depth, kind, id;
+    /* place, depth: as in struct finder_wait; kind: enum finder_kind, + 1, 0 = there was no wait
+     * yet; id: as in struct finder_object. */
+    uint64_t place, depth, kind, id;
     uint64_t set[FINDER_SET_WORDS];
-    _Atomic uint32_t guard; /* enum guard_state (guard.h) */
+    _Atomic uint32_t guard;     /* enum guard_state (guard.h) */
+    struct finder_sleep asleep; /* the latest sleep that samples have shown, which the monitor
+                                   writes and the thread reads */
 };
 /* Writes the wait. Only the loop's thread may call it. */
 void rec_loop_write_latest(struct rec_loop_latest *latest, const struct finder_wait *wait);
-/* Reads depth, kind, id and set of the wait; the other members of *out become 0. False: there was
- * no wait yet. The values are of one wait as long as the thread is blocked, as it is in a sample of
- * a wait; else they may be of two waits. */
+/* Reads place, depth, kind, id and set of the wait; the other members of *out become 0. False:
+ * there was no wait yet. The values are of one wait as long as the thread is blocked, as it is in a
+ * sample of a wait; else they may be of two waits. */
 bool rec_loop_read_latest_async(const struct rec_loop_latest *latest, struct finder_wait *out);
+
+/* Joins a sample at now_ns, which shows the thread asleep at *at, to *sleep, or begins another
+ * sleep with it if the place is another one or the last sample is longer ago than FINDER_APART_NS.
+ * Of rec_loop_latest.asleep only the monitor may call it. */
+void rec_loop_join_sleep_async(struct finder_sleep *sleep, const struct finder_place *at,
+                               uint64_t now_ns);
+/* Reads the latest sleep that samples have shown; false: its last sample is not later than
+ * after_ns. What is read may be of two sleeps if the monitor writes meanwhile. */
+bool rec_loop_read_asleep(const struct rec_loop_latest *latest, uint64_t after_ns,
+                          struct finder_sleep *out);
 
 /* Implements rec_capture.still_busy: true if the loop had no edge since the stretch began at
  * since_ns. */

@@ -326,7 +326,7 @@ static bool judge_around(struct loop_finder *f, struct finder_candidate *c, uint
     if (claim == FINDER_CLAIM_LOOP && (f->doubt || around != loop)) {
         finder_believe(f, around, now_ns);
     } else if (claim == FINDER_CLAIM_DOUBT && !f->doubt) {
-        finder_begin_doubt_around(f, now_ns);
+        finder_begin_doubt_around(f, around, now_ns);
     }
     *verdict = f->doubt || c == finder_loop(f) ? FINDER_IDLE : FINDER_PART;
     return true;
@@ -423,6 +423,7 @@ enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait
 }
 
 void finder_end(struct loop_finder *f, uint64_t now_ns) {
+    f->woken_ns = now_ns;
     if (f->aside_ns != 0) {
         finder_end_aside(f, now_ns);
     }

@@ -51,6 +51,11 @@
  * is, is told by its depth and, in an interpreter whose calls do not deepen the stack, by the
  * number of the interpreter's frames.
  *
+ * Of a call that is none of these waits only samples tell (finder_slept), so it is never believed.
+ * What a turn calls is further in on the stack than the loop's wait. If the thread sleeps in such a
+ * call as far out as in the loop's wait, or further, and that recurs between the waits for
+ * descriptors and takes enough of the time, it is not known whether the thread idles there.
+ *
  * A set is narrower than the loop's if it shares descriptors with it, but lacks one that the loop
  * waits for always (finder_candidate.core) and that is still open. A handler waits so for its own
  * reply beside a wake-up pipe, and so does a loop that does not read from one of its clients for a
@@ -82,6 +87,8 @@ enum {
 /* Shortest wait, in ns, in which the interpreter's frames are counted, and shortest sleep or wait
  * for a lock that counts. */
 #define FINDER_INNER_NS UINT64_C(5000000)
+/* Longest time in ns between the start of a sleep, its samples and its end. */
+#define FINDER_APART_NS UINT64_C(100000000)
 
 enum finder_kind {
     FINDER_EPOLL,     /* id: the epoll descriptor */
@@ -89,7 +96,9 @@ enum finder_kind {
     FINDER_CONDITION, /* id: an address in the condition variable */
     FINDER_SIGNALS,
     FINDER_LOCK, /* all semaphores are one object */
-    FINDER_SLEEP
+    FINDER_SLEEP,
+    FINDER_UNSEEN /* a call that is none of the waits above, in which samples show the thread
+                     asleep (finder_slept); it is never believed to be the loop */
 };
 
 /* The object on which a wait waits. Members that its kind does not have are zero. */
@@ -115,6 +124,17 @@ struct finder_wait {
     bool blocking;  /* the wait has no timeout of 0 */
     bool endless;   /* the wait, for a condition variable or for signals, has no timeout */
     struct finder_object object;
+};
+
+/* Where a thread sleeps, as in struct finder_wait. */
+struct finder_place {
+    uint64_t place, depth, inner;
+};
+
+/* A sleep that samples show. */
+struct finder_sleep {
+    struct finder_place at;
+    uint64_t from_ns, to_ns; /* times of the first and the last sample; to_ns = 0: there is none */
 };
 
 enum finder_verdict {
@@ -213,8 +233,11 @@ struct loop_finder {
     struct finder_wait aside; /* the sleep, or wait for a lock, that continues, unless it is the
                                  believed loop's; aside_ns: time at which it began, 0 = none does */
     uint64_t aside_ns;
-    uint64_t quiet_ns; /* waits with pauses shorter than this, in ns, are joined to one run */
-    uint32_t believed; /* index of the believed candidate, + 1; 0 = none */
+    uint64_t woken_ns;  /* time at which the latest wait that was reported ended */
+    uint64_t unseen_at; /* place of the latest FINDER_UNSEEN that brought the loop into doubt; 0 =
+                           none did */
+    uint64_t quiet_ns;  /* waits with pauses shorter than this, in ns, are joined to one run */
+    uint32_t believed;  /* index of the believed candidate, + 1; 0 = none */
     uint64_t believed_ns;
     uint64_t resolved_ns;  /* time at which the loop's last wait ended or its last turn began, while
                               there was no doubt */
@@ -257,6 +280,10 @@ bool finder_wants_inner(const struct loop_finder *f, uint64_t now_ns);
 /* inner: number of the interpreter's frames; 0 = not known. False: the wait was taken for the
  * believed loop's, a sleep or a wait for a lock, and is not. */
 bool finder_tell_inner(struct loop_finder *f, uint32_t inner);
+/* Reports a sleep since the last wait. It is to be called before the finder_begin of the next one,
+ * at now_ns. */
+void finder_slept(struct loop_finder *f, const struct finder_sleep *sleep, uint64_t now_ns);
+
 /* Decides which candidate is the loop, with fewer waits than finder_begin needs, when the thread
  * ends or is no longer watched. It may make news for finder_take_news. */
 void finder_finish(struct loop_finder *f, uint64_t now_ns);

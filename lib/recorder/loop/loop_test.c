@@ -530,6 +530,38 @@ static void the_last_transitions_are_kept_in_their_order(void **state) {
     assert_int_equal(rec_loop_transitions(&f->loop, out), REC_TRANSITIONS - 1);
 }
 
+static void a_sleep_that_samples_show_reaches_the_thread_once(void **state) {
+    (void)state;
+    const struct finder_sleep sleep = {
+        .at = {.place = 1, .depth = 2, .inner = 3}, .from_ns = 40 * MS, .to_ns = 50 * MS};
+    struct finder_sleep read;
+    struct rec_loop_latest latest;
+    memset(&latest, 0, sizeof latest);
+    assert_false(rec_loop_read_asleep(&latest, 0, &read));
+    rec_loop_join_sleep_async(&latest.asleep, &sleep.at, sleep.from_ns);
+    rec_loop_join_sleep_async(&latest.asleep, &sleep.at, sleep.to_ns);
+    assert_true(rec_loop_read_asleep(&latest, 50 * MS - 1, &read));
+    assert_memory_equal(&read, &sleep, sizeof sleep);
+    assert_false(rec_loop_read_asleep(&latest, 50 * MS, &read));
+}
+
+static void samples_that_are_apart_are_of_two_sleeps(void **state) {
+    (void)state;
+    const struct finder_place at = {.place = 1, .depth = 90};
+    struct finder_place other = at;
+    struct finder_sleep sleep = {.to_ns = 0};
+    other.depth = 89;
+    rec_loop_join_sleep_async(&sleep, &at, 100 * MS);
+    rec_loop_join_sleep_async(&sleep, &at, 150 * MS);
+    assert_int_equal(sleep.from_ns, 100 * MS);
+    assert_int_equal(sleep.to_ns, 150 * MS);
+    rec_loop_join_sleep_async(&sleep, &at, 300 * MS);
+    assert_int_equal(sleep.from_ns, 300 * MS);
+    rec_loop_join_sleep_async(&sleep, &other, 350 * MS);
+    assert_int_equal(sleep.from_ns, 350 * MS);
+    assert_int_equal(sleep.at.depth, 89);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -551,6 +583,8 @@ int main(void) {
         T(a_parked_monitor_sees_every_stall_and_its_exact_end),
         T(an_idle_loop_lets_the_monitor_sleep),
         T(the_last_transitions_are_kept_in_their_order),
+        T(a_sleep_that_samples_show_reaches_the_thread_once),
+        T(samples_that_are_apart_are_of_two_sleeps),
 #undef T
     };
     return cmocka_run_group_tests_name("loop", tests, NULL, NULL);

@@ -89,6 +89,9 @@ struct preload_process {
     char loop_at[PRELOAD_TEXT];
     uint64_t unclear_at;        /* struct rec_watched.unclear_at */
     char unclear[PRELOAD_TEXT]; /* the place of unclear_at; "": there is none */
+    /* The place of a sleep that brought the loop into doubt (loop_finder.unseen_at), written by the
+     * watched thread; "": there was none. */
+    char unseen[PRELOAD_TEXT];
     char program[PRELOAD_NAME]; /* file name of the program */
     char killed[PRELOAD_NAME];  /* system call that a filter would kill, so that the recorder
                                    stopped or did not start; "": none */

@@ -158,6 +158,9 @@ static void tell_news(struct thread_watch *w, uint64_t now, bool waits) {
         tell_found(w, now, waits);
         news = finder_take_news(&w->finder);
     }
+    if (news == FINDER_DOUBTS && w->finder.unseen_at != 0 && speaks_for_process(w)) {
+        preload_name_place(w->program, w->finder.unseen_at, w->process->unseen);
+    }
     if (news == FINDER_DOUBTS && !w->untold) {
         tell_doubt(w, now, waits && w->finder.open == w->finder.believed);
     }
@@ -193,6 +196,10 @@ void preload_wait_begins(struct thread_watch *w, const struct preload_caller *ca
     /* A coroutine's stack has no depth in the thread's stack; depth 0 counts as deeper than all
      * others. */
     wait->depth = own_stack ? preload_entry(w, caller) : 0;
+    struct finder_sleep sleep;
+    if (caller->blocks && rec_loop_read_asleep(&w->shared.latest, w->finder.woken_ns, &sleep)) {
+        finder_slept(&w->finder, &sleep, now);
+    }
     enum finder_verdict verdict = finder_begin(&w->finder, wait, now);
     tell_news(w, now, verdict == FINDER_IDLE);
     w->waits = caller->blocks;
@@ -201,9 +208,7 @@ void preload_wait_begins(struct thread_watch *w, const struct preload_caller *ca
         note_stretch(w, now);
     }
     if (w->idle && w->finder.believed != 0) {
-        struct finder_wait latest = *wait;
-        latest.depth = own_stack ? sp : 0;
-        rec_loop_write_latest(&w->shared.latest, &latest);
+        rec_loop_write_latest(&w->shared.latest, wait);
     }
     if (w->idle) {
         tell_edge(w, REC_LOOP_SLEEP, now);

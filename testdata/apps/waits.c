@@ -4,6 +4,7 @@
  *     early         sleeps before each of its first waits
  *     once          waits once in main, then a deeper function loops
  *     nested        in a turn, a loop of its own on another epoll instance, from the same place
+ *     reused        the same while the loop has no instance, so that both have one number
  *     probes        polls without waiting from deeper down, while it works
  *     two-loops     a loop, a stall, another loop
  *     start-up      a library waits often before the loop does, and in its turns
@@ -130,6 +131,17 @@ static void nested(void) {
     run_instance(epoll, TURNS, TURN_MS);
     deeper(run_nested);
     run_instance(epoll, TURNS, TURN_MS);
+}
+
+static void reused(void) {
+    for (int i = 0; i < 3; i++) {
+        int epoll = epoll_create1(0);
+        run_instance(epoll, TURNS, TURN_MS);
+        close(epoll);
+        if (i < 2) {
+            deeper(run_nested);
+        }
+    }
 }
 
 /* Waits as vim's RealWaitForChar does, at one place for waits and for looks without a wait. */
@@ -412,12 +424,12 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"once", once},           {"nested", nested},     {"probes", probes},
-                 {"two-loops", two_loops}, {"start-up", start_up}, {"quiet", quiet},
-                 {"condition", condition}, {"places", at_places},  {"worker", worker},
-                 {"replies", replies},     {"input", input},       {"prompt", prompt},
-                 {"reply", reply},         {"locked", locked},     {"ring", ring},
-                 {"none", none},           {"die", die_in_stall}};
+    } cases[] = {{"once", once},     {"nested", nested},       {"reused", reused},
+                 {"probes", probes}, {"two-loops", two_loops}, {"start-up", start_up},
+                 {"quiet", quiet},   {"condition", condition}, {"places", at_places},
+                 {"worker", worker}, {"replies", replies},     {"input", input},
+                 {"prompt", prompt}, {"reply", reply},         {"locked", locked},
+                 {"ring", ring},     {"none", none},           {"die", die_in_stall}};
     const char *name = argc > 1 ? argv[1] : "";
     if (pipe(quiet_pipe) != 0 || pipe(other_pipe) != 0) {
         die("pipe");

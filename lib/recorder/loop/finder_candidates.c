@@ -19,6 +19,13 @@ static bool is_wait_aside_of(const struct finder_candidate *c, const struct find
     return (c->inner == wait->inner || wait->inner == 0) && apart <= ADAPTED_BYTES;
 }
 
+/* Have both objects one name, a set's descriptors or an instance's number? A loop that makes its
+ * epoll instance anew mostly gets the same number again. */
+static bool have_one_name(const struct finder_object *a, const struct finder_object *b) {
+    bool epoll = a->kind == FINDER_EPOLL && b->kind == FINDER_EPOLL;
+    return epoll ? a->id == b->id : finder_same_object(a, b);
+}
+
 /* Is the wait one of the candidate's? A function may wait for the same object at several places. */
 static bool is_wait_of(const struct loop_finder *f, const struct finder_candidate *c,
                        const struct finder_wait *wait) {
@@ -29,8 +36,7 @@ static bool is_wait_of(const struct loop_finder *f, const struct finder_candidat
         return c->place == wait->place && (c->refused || wait->depth == c->depth);
     }
     return wait->depth == c->depth && (c->place == wait->place || wait->depth != 0) &&
-           finder_same_object(&c->object, &wait->object) &&
-           !finder_is_narrower(f, c, &wait->object);
+           have_one_name(&c->object, &wait->object) && !finder_is_narrower(f, c, &wait->object);
 }
 
 /* Is the wait one of the believed loop's? A wait at another depth is a modal loop's if it has the

@@ -32,7 +32,10 @@ bool finder_same_object(const struct finder_object *a, const struct finder_objec
     if (a->kind != b->kind) {
         return false;
     }
-    return a->kind == FINDER_SET ? sets_share(a, b) : a->id == b->id;
+    if (a->kind == FINDER_SET) {
+        return sets_share(a, b);
+    }
+    return a->id == b->id && (a->file == 0 || b->file == 0 || a->file == b->file);
 }
 
 static bool has_core(const struct finder_object *object) {

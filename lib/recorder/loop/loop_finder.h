@@ -107,7 +107,7 @@ struct finder_object {
     uint64_t id;
     uint64_t set[FINDER_SET_WORDS];
     /* lowest: the lowest descriptor of the set; file: a number, such as a socket's inode, that no
-     * other file has; 0 = not known. */
+     * other file has, of that descriptor or of the epoll descriptor; 0 = not known. */
     uint32_t lowest;
     bool unread; /* the set could not be read, and has all descriptors */
     bool folded; /* the set has a descriptor of FINDER_SET_WORDS * 64 or more */

@@ -989,6 +989,24 @@ static void full_tables_keep_the_loop(void **state) {
     assert_true(d.finder.log_ns > 0);
 }
 
+static struct finder_object epoll_instance(uint64_t fd, uint64_t birth) {
+    struct finder_object o = epoll_object(fd);
+    o.file = birth;
+    return o;
+}
+
+static void an_instance_with_the_number_of_the_loops_is_another_one_deeper_down(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 8, LOOP, SHALLOW, epoll_instance(5, 1));
+    assert_int_equal(wait_for(&d, 1, LOOP, DEEP, epoll_instance(5, 2), 600), FINDER_PART);
+    assert_int_equal(wait_for(&d, 1, LOOP, DEEP, epoll_instance(5, 1), 600), FINDER_IDLE);
+    /* At its own place and depth the loop has made its instance anew. */
+    assert_int_equal(wait_for(&d, 1, LOOP, SHALLOW, epoll_instance(5, 3), 20), FINDER_IDLE);
+    assert_int_equal(wait_for(&d, 1, LOOP, DEEP, epoll_instance(5, 0), 600), FINDER_IDLE);
+    assert_int_equal(d.doubts, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(third_wait_makes_a_loop_and_the_earlier_ones_were_its_own),
@@ -1042,6 +1060,7 @@ int main(void) {
         cmocka_unit_test(place_that_is_not_allowed_is_asked_about_once),
         cmocka_unit_test(pinned_loop_is_judged_as_the_one_that_is_found),
         cmocka_unit_test(full_tables_keep_the_loop),
+        cmocka_unit_test(an_instance_with_the_number_of_the_loops_is_another_one_deeper_down),
     };
     return cmocka_run_group_tests_name("loop_finder", tests, NULL, NULL);
 }

@@ -79,12 +79,25 @@ bool preload_begin_select(const struct preload_caller *caller, int n, const fd_s
     return guard_wait(w);
 }
 
+/* For each number of a descriptor, the number of the latest epoll instance that had it, counted
+ * from 1; 0 = none is known. */
+static struct { _Atomic uint32_t latest[1024], count; } births;
+
+enum { BIRTHS = sizeof births.latest / sizeof *births.latest };
+
+void preload_epoll_is_born(int fd) {
+    if (fd >= 0 && fd < BIRTHS) {
+        atomic_store(&births.latest[fd], atomic_fetch_add(&births.count, 1) + 1);
+    }
+}
+
 bool preload_begin_epoll(const struct preload_caller *caller, int fd) {
     struct thread_watch *w = preload_own_watch(caller->blocks);
     if (!w) {
         return false;
     }
     struct finder_wait wait = {.object = {.kind = FINDER_EPOLL, .id = (uint64_t)fd}};
+    wait.object.file = fd >= 0 && fd < BIRTHS ? atomic_load(&births.latest[fd]) : 0;
     preload_wait_begins(w, caller, &wait);
     return guard_wait(w);
 }

@@ -28,6 +28,9 @@ bool preload_begin_epoll(const struct preload_caller *caller, int fd) {
     (void)caller, (void)fd;
     return false;
 }
+void preload_epoll_is_born(int fd) {
+    (void)fd;
+}
 bool preload_begin_condition(const struct preload_caller *caller, const void *condition) {
     (void)caller, (void)condition;
     return false;

@@ -234,6 +234,9 @@ bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd
 bool preload_begin_select(const struct preload_caller *caller, int n, const fd_set *in,
                           const fd_set *out, const fd_set *except);
 bool preload_begin_epoll(const struct preload_caller *caller, int fd);
+/* Reports that the process has made an epoll instance, whose number another one may have had
+ * before; -1: it could not. It may be called on any thread, and in a signal handler. */
+void preload_epoll_is_born(int fd);
 bool preload_begin_condition(const struct preload_caller *caller, const void *condition);
 bool preload_begin_signals(const struct preload_caller *caller);
 /* Reports a wait for a lock, or a sleep, which is no loop's by itself; one that does not block, or

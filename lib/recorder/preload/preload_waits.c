@@ -44,6 +44,7 @@ static struct {
     _Atomic(int (*)(struct pollfd *, nfds_t, int, size_t)) poll_chk;
     _Atomic(int (*)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *,
                     size_t)) ppoll_chk;
+    _Atomic(int (*)(int)) epoll_create, epoll_create1;
     _Atomic(int (*)(pthread_cond_t *, pthread_mutex_t *)) cond_wait;
     _Atomic(int (*)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *)) cond_timedwait;
     _Atomic(int (*)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
@@ -71,6 +72,8 @@ void preload_resolve_waits(void) {
     preload_resolve("pselect", &real.pselect);
     preload_resolve("__poll_chk", &real.poll_chk);
     preload_resolve("__ppoll_chk", &real.ppoll_chk);
+    preload_resolve("epoll_create", &real.epoll_create);
+    preload_resolve("epoll_create1", &real.epoll_create1);
     preload_resolve("pthread_cond_wait", &real.cond_wait);
     preload_resolve("pthread_cond_timedwait", &real.cond_timedwait);
     preload_resolve("pthread_cond_clockwait", &real.cond_clockwait);
@@ -205,6 +208,22 @@ INTERPOSED int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *
     int result = real.ppoll_chk(fds, n, timeout, mask, room);
     preload_end_wait();
     return result;
+}
+
+/* ---- epoll instances ---- */
+
+INTERPOSED int epoll_create(int size) {
+    waits_begin();
+    int fd = real.epoll_create(size);
+    preload_epoll_is_born(fd);
+    return fd;
+}
+
+INTERPOSED int epoll_create1(int flags) {
+    waits_begin();
+    int fd = real.epoll_create1(flags);
+    preload_epoll_is_born(fd);
+    return fd;
 }
 
 /* ---- waits for conditions and signals ---- */

@@ -302,7 +302,7 @@ static const struct cli_option options[] = {
      CLI_FLAG(struct classify_settings, history.check)},
     {OPT_EXPOSURE, 0, "exposure", "FILE",
      "session records or a CSV: how long the app was used, which rates are of;\n"
-     "without it shares are compared; repeatable",
+     "without it shares are compared; a history keeps the records; repeatable",
      CLI_LIST(struct classify_settings, gate.exposure)},
     {OPT_FACETS, 0, "facets", "[=LIST]",
      "rates in an hour of foreground by version,os,device,cause,kind (default: all);\n"
@@ -538,7 +538,7 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
     if (!classify_check_values(&classify_tool, s) ||
         !classify_check_buckets(&classify_tool, s, p) ||
         !classify_check_watch(&classify_tool, &s->watch, s->history.path,
-                              p->operand_count || run_of(s) != RUN_TABLE)) {
+                              p->operand_count || s->gate.exposure.len || run_of(s) != RUN_TABLE)) {
         return CLI_EXIT;
     }
     if (s->history.path && (s->gate.merge || s->annotate || s->explain || s->lint)) {

@@ -21,9 +21,8 @@ static bool wants_page(const struct classify_settings *s) {
 static bool uses_kept_page(const struct classify_settings *s) {
     const struct classify_gate *g = &s->gate;
     return s->history.path && wants_page(s) && s->page.detail <= CLASSIFY_KEPT_DETAIL &&
-           !s->watch.folder && !g->baseline && !g->from_history && !g->fail_back &&
-           g->exposure.len == 0 && !g->resolve && !g->max_buckets && !where_asks_marks(s->where) &&
-           s->output.weight == WEIGHT_MS;
+           !s->watch.folder && !g->baseline && !g->from_history && !g->fail_back && !g->resolve &&
+           !g->max_buckets && !where_asks_marks(s->where) && s->output.weight == WEIGHT_MS;
 }
 
 static struct triage_options options_of(const struct classify_run *run,
@@ -169,13 +168,13 @@ static int take_from_history(struct classify_run *run, const struct classify_set
     return read ? CLI_OK : CLI_FAILED;
 }
 
-/* Adds the dumps to the history, and reads the selected days into run->triage unless nothing is
- * printed. Returns CLI_OK, or what main returns. */
+/* Adds the dumps and the exposure to the history, and reads the selected days into run->triage
+ * unless nothing is printed. Returns CLI_OK, or what main returns. */
 static int classify_read_by_history(struct classify_run *run, const struct classify_settings *s,
                                     const struct cli_parser *p) {
     struct triage_options o = options_of(run, s);
     int status = CLI_OK;
-    if (p->operand_count || s->history.keep) {
+    if (p->operand_count || s->gate.exposure.len || s->history.keep) {
         if (!classify_begin_history(run->history, &o, &run->dumps.failures)) {
             return CLI_FAILED;
         }
@@ -184,6 +183,7 @@ static int classify_read_by_history(struct classify_run *run, const struct class
                                      p->operand_count);
         }
         if (status != CLI_OK || run->broken ||
+            !classify_keep_exposure(run->history, &s->gate.exposure, &run->dumps.failures) ||
             !classify_end_history(run->history, &classify_tool, &run->dumps.failures)) {
             return status == CLI_OK ? CLI_FAILED : status;
         }
@@ -225,7 +225,7 @@ static int classify_read_inputs(struct classify_run *run, const struct classify_
         status = cli_symbols_run(&run->symbols, &run->dumps, (unsigned)s->jobs, p->operands,
                                  p->operand_count);
     }
-    if (status == CLI_OK && !run->broken) {
+    if (status == CLI_OK && !run->broken && !run->history) {
         const struct exposure_filter sessions = {s->where, &run->seen_sessions};
         const struct exposure_filter table = {s->where, &run->seen_table};
         classify_expose(run->triage, &s->gate, &sessions, &table, &run->dumps.failures);
@@ -480,7 +480,8 @@ static int open_history(struct classify_run *run, struct classify_settings *s,
     s->output.note_ctx = h;
     s->gate.ignored = classify_history_ignores;
     s->gate.ignored_ctx = h;
-    bool adds = s->watch.folder || (p->operand_count && !h->mark && !h->check);
+    bool adds =
+        s->watch.folder || s->gate.exposure.len || (p->operand_count && !h->mark && !h->check);
     return classify_open_history(h, &classify_tool, adds, classify_cap_given(s), &s->cap_s,
                                  &run->dumps.failures);
 }

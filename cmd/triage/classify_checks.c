@@ -91,7 +91,7 @@ bool classify_check_printed(const struct cli_tool *tool, const struct classify_s
         return cli_reject(tool, "--heads goes with --answer-each");
     }
     return !classify_prints_nothing(&s->output) ||
-           (s->history.path && operand_count && !s->history.mark && !s->gate.partial &&
-            !s->gate.baseline && !s->gate.from_history && !s->gate.fail_back) ||
+           (s->history.path && (operand_count || s->gate.exposure.len) && !s->history.mark &&
+            !s->gate.partial && !s->gate.baseline && !s->gate.from_history && !s->gate.fail_back) ||
            cli_reject(tool, "-F none is for adding dumps to a history, without a gate");
 }

@@ -1,5 +1,6 @@
 /* Adds up the exposure (use of the app) in the --exposure files: session records, metric payloads,
- * or tables. One line or document is in memory at a time. */
+ * or tables; a history keeps the records of the first two. One line or document is in memory at a
+ * time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,20 +11,36 @@
 #include "classify_gate.h"
 #include "dump/input/dump_stream.h"
 #include "dump/input/report_formats.h"
+#include "triage/classify_history.h"
 
 enum { EXPOSURE_PEEK = 4 /* a byte order mark and one byte */ };
 
 struct exposure_input {
     struct triage *t;
     const struct exposure_filter *sessions, *table;
-    bool unended; /* the last line of a table has no line feed */
+    struct classify_history *kept; /* keeps the records; NULL = they are added to t */
+    bool unended;                  /* the last line of a table has no line feed */
+    bool broken;                   /* the history can take no more records */
 };
 
 /* ---- session records and metric payloads ---- */
 
+static enum st expose_record(struct exposure_input *x, const char *text, size_t len,
+                             struct err *e) {
+    if (!x->kept) {
+        return triage_add_session(x->t, x->sessions, text, len, e);
+    }
+    enum st st = history_add_session(x->kept->h, text, len, e);
+    x->broken = st != ST_OK && (e->code == ERR_NOMEM || e->code == ERR_IO);
+    if (st == ST_OK) {
+        st = classify_commit_history(x->kept, false, e);
+        x->broken = st != ST_OK;
+    }
+    return x->broken ? err_context(e, "%s", x->kept->path) : st;
+}
+
 static enum st expose_session(void *ctx, const char *text, size_t len, struct err *e) {
-    const struct exposure_input *x = ctx;
-    return report_is_session(text, len) ? triage_add_session(x->t, x->sessions, text, len, e)
+    return report_is_session(text, len) ? expose_record(ctx, text, len, e)
                                         : err_set(e, ERR_FORMAT, "a report of stalls, not of use");
 }
 
@@ -32,7 +49,7 @@ static enum st expose_document(struct exposure_input *x, const char *text, size_
     enum st st = report_is_session(text, len)
                      ? ST_NONE
                      : report_convert(text, len, NULL, expose_session, x, e);
-    return st == ST_NONE ? triage_add_session(x->t, x->sessions, text, len, e) : st;
+    return st == ST_NONE ? expose_record(x, text, len, e) : st;
 }
 
 /* Counts the documents of `in` up to the first that is neither a session record nor a metric
@@ -117,23 +134,44 @@ static enum st expose_file(struct exposure_input *x, const char *path, struct er
     if (st == ST_OK && (first == '{' || first == '[')) {
         return expose_documents(x, in, e);
     }
+    if (st == ST_OK && x->kept) {
+        st = err_set(e, ERR_UNSUPPORTED,
+                     "a table: its rows have no day and no id, so a history cannot keep them; give "
+                     "session records or metric payloads");
+    }
     st = st == ST_OK ? expose_table(x, in, e) : st;
     gz_input_close(in);
     return st;
 }
 
+/* Reads one --exposure file. False: the history can take no more records. */
+static bool expose_one(struct exposure_input *x, const char *path, struct cli_failures *failures) {
+    struct err e = {0};
+    x->unended = false;
+    if (expose_file(x, path, &e) != ST_OK) {
+        cli_fail(failures, path, &e);
+    } else if (x->unended) {
+        err_set(&e, ERR_UNREAD, "the last line has no line feed: it may be cut");
+        cli_notice(failures, path, &e);
+    }
+    return !x->broken;
+}
+
 void classify_expose(struct triage *t, const struct classify_gate *g,
                      const struct exposure_filter *sessions, const struct exposure_filter *table,
                      struct cli_failures *failures) {
+    struct exposure_input x = {.t = t, .sessions = sessions, .table = table};
     for (size_t i = 0; i < g->exposure.len; i++) {
-        const char *path = cli_file_of(g->exposure.data[i]);
-        struct exposure_input x = {t, sessions, table, false};
-        struct err e = {0};
-        if (expose_file(&x, path, &e) != ST_OK) {
-            cli_fail(failures, path, &e);
-        } else if (x.unended) {
-            err_set(&e, ERR_UNREAD, "the last line has no line feed: it may be cut");
-            cli_notice(failures, path, &e);
-        }
+        (void)expose_one(&x, cli_file_of(g->exposure.data[i]), failures);
     }
+}
+
+bool classify_keep_exposure(struct classify_history *h, const struct cli_list *files,
+                            struct cli_failures *failures) {
+    struct exposure_input x = {.kept = h};
+    bool ok = true;
+    for (size_t i = 0; ok && i < files->len; i++) {
+        ok = expose_one(&x, cli_file_of(files->data[i]), failures);
+    }
+    return ok;
 }

@@ -83,6 +83,11 @@ bool classify_begin_history(struct classify_history *h, const struct triage_opti
  * with `all`, in any case, and then leaves the history to other writers for a moment. ST_ERR: as
  * history_commit. */
 enum st classify_commit_history(struct classify_history *h, bool all, struct err *e);
+/* Adds the session records and the metric payloads in these files, values of --exposure, to the
+ * history, after classify_begin_history. A file that cannot be read, or is a table, is printed and
+ * counted. False: the history cannot be written, which was printed. */
+bool classify_keep_exposure(struct classify_history *h, const struct cli_list *files,
+                            struct cli_failures *failures);
 /* Ends the adding: commits, prints how many dumps and session records were added, known before or
  * refused, and calls classify_keep_history. False: an error was printed. */
 bool classify_end_history(struct classify_history *h, const struct cli_tool *tool,

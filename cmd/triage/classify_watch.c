@@ -227,6 +227,7 @@ bool classify_check_watch(const struct cli_tool *tool, const struct classify_wat
     if (is_watched(w, w->out)) {
         return cli_reject(tool, "--watch and --out are one folder: the report would be read again");
     }
-    return !excluded || cli_reject(tool, "--watch excludes operands, --mark, --marks,"
-                                         " --forget-user, --check, --partial and the gate");
+    return !excluded || cli_reject(tool, "--watch excludes operands, --exposure, --mark,"
+                                         " --marks, --forget-user, --check, --partial and the"
+                                         " gate");
 }

@@ -150,16 +150,40 @@ static bool read_named_days(struct classify_run *run, const struct classify_sett
     return true;
 }
 
+/* Reads all days up to the last selected one into run->ever. With --since only they tell whether a
+ * bucket is gone or has come back. False: an error was printed. */
+static bool read_ever(struct classify_run *run, const struct classify_settings *s) {
+    struct err e = {0};
+    triage_free(run->ever);
+    run->ever = NULL;
+    if (!s->history.since || s->gate.partial || s->output.by >= BY_DAY) {
+        return true;
+    }
+    if (!read_named_days(run, s, DAYS_UP_TO, &run->ever)) {
+        return false;
+    }
+    if (triage_finish(run->ever, &e) != ST_OK) {
+        classify_fail(run, s->history.path, &e);
+        return false;
+    }
+    return true;
+}
+
+/* Returns the triage that tells which buckets are gone or have come back. */
+static const struct triage *ever_of(const struct classify_run *run) {
+    return run->ever ? run->ever : run->triage;
+}
+
 /* Replaces run->triage by the selected days of the history, or by their kept page if that is
- * enough, and reads the days before them into run->base if they are the gate's baseline. Returns
- * CLI_OK or CLI_FAILED. */
+ * enough, and reads the days before them into run->base if they are the gate's baseline. The
+ * selected days are read last, as history_keep_page asks. Returns CLI_OK or CLI_FAILED. */
 static int take_from_history(struct classify_run *run, const struct classify_settings *s) {
     struct triage_options o = options_of(run, s);
     classify_clear_gone(run->history);
     if (uses_kept_page(s) && classify_read_page(run->history, &o, &run->triage)) {
         return CLI_OK;
     }
-    if (!read_named_days(run, s, DAYS_ASKED, &run->triage)) {
+    if (!read_ever(run, s) || !read_named_days(run, s, DAYS_ASKED, &run->triage)) {
         return CLI_FAILED;
     }
     bool read =
@@ -330,35 +354,6 @@ static void print_gate(void *ctx, const struct gate *g) {
     }
 }
 
-/* Runs --fail-on back: sets *back to the number of buckets that fail the run because they came
- * back. Whether a bucket came back is judged by all days up to the last selected one, as the
- * selected days alone may hold no older version. False: an error was printed. */
-static bool count_back(struct classify_run *run, const struct classify_settings *s,
-                       uint64_t *back) {
-    struct triage *all = NULL;
-    const struct triage *ever = run->triage;
-    struct err e = {0};
-    if (!s->gate.fail_back) {
-        *back = 0;
-        return true;
-    }
-    bool ok = true;
-    if (s->history.since) {
-        ok = read_named_days(run, s, DAYS_UP_TO, &all);
-        if (ok && triage_finish(all, &e) != ST_OK) {
-            classify_fail(run, NULL, &e);
-            ok = false;
-        }
-        ever = all;
-    }
-    if (ok) {
-        *back = classify_tell_back(run->history, &classify_tool, run->triage, ever,
-                                   &run->dumps.failures);
-    }
-    triage_free(all);
-    return ok;
-}
-
 /* Prints the buckets, or the rows that --by selects. */
 static void print_counts(struct classify_run *run, const struct classify_settings *s) {
     struct value_table values = {0};
@@ -384,13 +379,14 @@ static int classify_count_dumps(struct classify_run *run, const struct classify_
         return CLI_FAILED;
     }
     if (run->history && !run->history->rows.len &&
-        !classify_find_gone(run->history, run->triage, &run->dumps.failures)) {
+        !classify_find_gone(run->history, ever_of(run), &run->dumps.failures)) {
         return CLI_FAILED;
     }
-    uint64_t back = 0;
-    if (!count_back(run, s, &back) ||
-        (run->history && !classify_keep_asked(run->history, s->where, run->triage, &classify_tool,
-                                              &run->dumps.failures))) {
+    uint64_t back = s->gate.fail_back ? classify_tell_back(run->history, &classify_tool,
+                                                           run->triage, &run->dumps.failures)
+                                      : 0;
+    if (run->history && !classify_keep_asked(run->history, s->where, run->triage, &classify_tool,
+                                             &run->dumps.failures)) {
         return CLI_FAILED;
     }
     if (s->gate.baseline || s->gate.from_history) {
@@ -444,7 +440,7 @@ static bool watch_report(void *ctx, const char *page, struct strbuf *metrics) {
         classify_fail(run, NULL, &e);
         return false;
     }
-    if (!classify_find_gone(run->history, run->triage, &run->dumps.failures)) {
+    if (!classify_find_gone(run->history, ever_of(run), &run->dumps.failures)) {
         return false;
     }
     const struct history_counts *c = history_counts_of(run->history->h);
@@ -578,6 +574,7 @@ int main(int argc, char **argv) {
     triage_free(run.base);
     bucket_places_free(run.places);
     triage_free(run.buckets);
+    triage_free(run.ever);
     classify_periods_release(&run.periods);
     explain_choice_release(&run.explain);
     cli_symbols_close(&run.symbols);

@@ -120,6 +120,7 @@ bool classify_check_history(const struct cli_tool *tool, struct classify_history
             beside);
     }
     h->span.where = where;
+    h->span.ever = h->since != NULL;
     if ((h->mark != NULL) + (h->forget != NULL) + h->check + h->marks > 1) {
         return cli_reject(tool, "--mark, --marks, --forget-user and --check exclude each other");
     }
@@ -496,7 +497,6 @@ bool classify_notes_were_read(struct classify_history *h, struct cli_failures *f
 struct back_list {
     struct classify_history *h;
     const struct cli_tool *tool;
-    struct gone_list ever; /* gone or returned buckets by the counts of all days */
     uint64_t count;
 };
 
@@ -516,7 +516,7 @@ static enum st tell_back(void *ctx, const struct bucket_summary *b, struct err *
     if (st != ST_OK) {
         return st == ST_ERR ? ST_ERR : ST_OK;
     }
-    const struct gone_bucket *gone = gone_list_find(&list->ever, b->id);
+    const struct gone_bucket *gone = gone_list_find(&list->h->gone, b->id);
     bool marked = *note.back_in, counted = is_back_by_counts(gone, &note);
     const char *ignored = note_ignores(list->h, &note) ? ", ignored" : "";
     if (marked) {
@@ -543,16 +543,13 @@ static enum st tell_back(void *ctx, const struct bucket_summary *b, struct err *
 }
 
 uint64_t classify_tell_back(struct classify_history *h, const struct cli_tool *tool,
-                            const struct triage *t, const struct triage *ever,
-                            struct cli_failures *failures) {
+                            const struct triage *t, struct cli_failures *failures) {
     struct back_list list = {.h = h, .tool = tool};
     h->back_told = true;
     struct err e = {0};
-    enum st st = gone_each(ever, keep_gone, &list.ever, &e);
-    if (st != ST_OK || bucket_list_each(t, tell_back, &list, &e) != ST_OK) {
+    if (bucket_list_each(t, tell_back, &list, &e) != ST_OK) {
         cli_fail(failures, h->path, &e);
     }
-    gone_list_release(&list.ever);
     return list.count;
 }
 

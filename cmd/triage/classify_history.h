@@ -43,7 +43,8 @@ struct classify_history {
     char now[32];             /* time of this run: "2026-11-20T10:00:00Z" */
     struct history_note note; /* the last result of history_note_of */
     struct err unread;        /* a failure to read notes or marks, for classify_notes_were_read */
-    struct gone_list gone;    /* gone or returned buckets by the counts of the printed days */
+    struct gone_list gone;    /* gone or returned buckets by the counts of the days up to the last
+                                 printed one */
     struct strbuf rows;       /* rows of the kept page that is printed; empty = there is none */
     struct summary_rows read_rows; /* `rows`, read until the page has taken them */
     struct strbuf shown;   /* what is shown of the first buckets of a kept page, see shown_write;
@@ -105,8 +106,9 @@ int classify_forget_user(struct classify_history *h, const struct cli_tool *tool
                          struct cli_failures *failures);
 int classify_check_history_file(struct classify_history *h, const char *output,
                                 struct cli_failures *failures);
-/* Finds the buckets that are gone or returned, for the notes of classify_history_note; t must be
- * finished, and outlive the notes. False: an error was printed. */
+/* Finds the buckets that are gone or returned, for the notes of classify_history_note; t has all
+ * days up to the last printed one, must be finished, and outlive the notes. False: an error was
+ * printed. */
 bool classify_find_gone(struct classify_history *h, const struct triage *t,
                         struct cli_failures *failures);
 /* Empties h->gone, and forgets h->fixed and h->marked, which are read again when they are needed.
@@ -141,14 +143,12 @@ bool classify_history_ignores(void *ctx, const char *id);
  * wrong if the result is false. False: an error was printed. */
 bool classify_notes_were_read(struct classify_history *h, struct cli_failures *failures);
 /* Prints the buckets of t that came back: those marked as fixed in an earlier version, and those
- * that were gone and returned by the counts of `ever`, unless they are marked as fixed in a later
- * version. Returns the number of those that are not ignored. Buckets that came back perhaps
- * (back_alone in bucket_note) are printed, too, but not counted. `ever` has all days up to the last
- * one of t; both are finished. After a failure, which is printed, the buckets read before it are
- * counted. */
+ * that returned by classify_find_gone, unless they are marked as fixed in a later version. Returns
+ * the number of those that are not ignored. Buckets that came back perhaps (back_alone in
+ * bucket_note) are printed, too, but not counted. t is finished. After a failure, which is printed,
+ * the buckets read before it are counted. */
 uint64_t classify_tell_back(struct classify_history *h, const struct cli_tool *tool,
-                            const struct triage *t, const struct triage *ever,
-                            struct cli_failures *failures);
+                            const struct triage *t, struct cli_failures *failures);
 /* Adds the data that the page shows besides counts to a finished triage of the selected days: for
  * its first `detail` buckets the time by day and by version, and the stored dumps: those of a kept
  * page (h->shown) if they are still the same, else from the history, with the keys of k and names

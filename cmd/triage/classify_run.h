@@ -24,6 +24,9 @@ struct classify_run {
     struct triage *base;
     struct triage *buckets;       /* the counts of --buckets, finished; NULL = none */
     struct bucket_places *places; /* made of them; NULL = none */
+    /* The finished triage of all days of the history up to the last selected one; NULL = `triage`
+     * has all of them, or nothing is judged by them. */
+    struct triage *ever;
     uint64_t rules_hash;
     struct keyer *keyers[CLI_JOBS_MAX];        /* one for each worker */
     struct former_keyers former[CLI_JOBS_MAX]; /* one for each worker, for --explain */

@@ -37,17 +37,28 @@ static enum st read_content(struct history *h, struct history_part_row *p, struc
     return st;
 }
 
-/* Finds the kept sum beside which the page of these parts is stored, the one with the most dumps,
- * and sets *number to a hash by which the page is known. The ids of the buckets with marks are
- * hashed, too, because a page joins such buckets to no others. Parts in kept sums do not change as
- * long as the sums stay, so that only their ids and sizes are hashed. Other parts may be replaced
- * by parts with the same ids, so that their content is hashed, too, and set in `parts`. ST_NONE: no
- * sum can be used. */
-static enum st identify_page(struct history *h, struct history_parts *parts, int64_t *base,
-                             uint64_t *number, struct err *e) {
-    uint64_t hash = hash_u64(hash_u64(parts->rows.len) ^ parts->marks);
-    enum st st = history_find_sums(h, parts, base, e);
-    st = st == ST_OK && !*base ? ST_NONE : st;
+/* The parts that a page depends on. */
+struct page_parts {
+    struct history_parts shown; /* parts of the span */
+    struct history_parts ever;  /* parts of the days up to its last one, if the span says `ever` */
+};
+
+static void page_parts_release(struct page_parts *p) {
+    VEC_RELEASE(&p->shown.rows);
+    VEC_RELEASE(&p->ever.rows);
+}
+
+/* Lists these parts, and changes *number by them. The ids of the buckets with marks are hashed,
+ * too, because a page joins such buckets to no others. Parts in kept sums do not change as long as
+ * the sums stay, so that only their ids and sizes are hashed. Other parts may be replaced by parts
+ * with the same ids, so that their content is hashed, too, and set in `parts`. *base: as
+ * history_find_sums gives it. */
+static enum st number_parts(struct history *h, const struct history_span *span,
+                            struct history_parts *parts, int64_t *base, uint64_t *number,
+                            struct err *e) {
+    enum st st = history_list_parts(h, span, parts, e);
+    st = st == ST_OK ? history_find_sums(h, parts, base, e) : st;
+    uint64_t hash = hash_u64(hash_u64(*number ^ parts->rows.len) ^ parts->marks);
     for (size_t i = 0; st == ST_OK && i < parts->rows.len; i++) {
         struct history_part_row *p = &parts->rows.data[i];
         hash = hash_u64(hash ^ (uint64_t)p->id);
@@ -59,6 +70,23 @@ static enum st identify_page(struct history *h, struct history_parts *parts, int
         }
     }
     *number = hash;
+    return st;
+}
+
+/* Finds the kept sum beside which the page of a span is stored, the one with the most dumps, and
+ * sets *number to a hash of the parts by which the page is known. ST_NONE: no sum can be used. */
+static enum st identify_page(struct history *h, const struct history_span *span,
+                             struct page_parts *parts, int64_t *base, uint64_t *number,
+                             struct err *e) {
+    int64_t base_of_ever;
+    *number = 0;
+    enum st st = number_parts(h, span, &parts->shown, base, number, e);
+    st = st == ST_OK && !*base ? ST_NONE : st;
+    if (st == ST_OK && span->ever) {
+        struct history_span ever = *span;
+        ever.since = INT32_MIN;
+        st = number_parts(h, &ever, &parts->ever, &base_of_ever, number, e);
+    }
     return st;
 }
 
@@ -143,7 +171,7 @@ static bool stays_kept(void *ctx, const char *id) {
 enum st history_read_page(struct history *h, const struct history_span *span,
                           const struct triage_options *o, struct triage **top, struct strbuf *rows,
                           struct strbuf *shown, struct err *e) {
-    struct history_parts parts = {0};
+    struct page_parts parts = {0};
     int64_t base = 0;
     uint64_t number = 0;
     *top = NULL;
@@ -153,14 +181,12 @@ enum st history_read_page(struct history *h, const struct history_span *span,
         return ST_NONE;
     }
     enum st st = sql_begin_reading(h->file, e);
-    st = st == ST_OK ? history_list_parts(h, span, &parts, e) : st;
-    st = st == ST_OK && !parts.rows.len ? ST_NONE : st;
-    st = st == ST_OK ? identify_page(h, &parts, &base, &number, e) : st;
+    st = st == ST_OK ? identify_page(h, span, &parts, &base, &number, e) : st;
     st = st == ST_OK ? has_page(h, base, number, e) : st;
     st = st == ST_OK ? load_page(h, base, top, rows, shown, e) : st;
     st = st == ST_OK && !is_made_with(*top, o) ? ST_NONE : st;
     sql_end_reading(h->file);
-    VEC_RELEASE(&parts.rows);
+    page_parts_release(&parts);
     if (st == ST_OK) {
         struct triage_options kept = *o;
         kept.stays = stays_kept;
@@ -235,10 +261,9 @@ struct page_keeping {
     const struct strbuf *rows; /* and what is shown, compressed; h->zip has the triage */
 };
 
-/* Are the parts those that history_read read last? Parts that are in no kept sum must have the
- * content that they had then; those in a kept sum cannot have changed since. */
-static bool were_read(const struct history *h, const struct history_parts *parts) {
-    const struct history_parts *read = &h->parts_read;
+/* Are the parts those that history_read read? Parts that are in no kept sum must have the content
+ * that they had then; those in a kept sum cannot have changed since. */
+static bool were_read(const struct history_parts *read, const struct history_parts *parts) {
     bool same = parts->rows.len == read->rows.len && parts->marks == read->marks;
     for (size_t i = 0; same && i < parts->rows.len; i++) {
         const struct history_part_row *a = &parts->rows.data[i], *b = &read->rows.data[i];
@@ -249,14 +274,16 @@ static bool were_read(const struct history *h, const struct history_parts *parts
 }
 
 /* Finds the sum beside which the page of a span is to be stored, and the page's number. ST_NONE: no
- * kept sum can be used, or the parts are not those that history_read read last. */
+ * kept sum can be used, or the parts are not those that the last calls of history_read read. */
 static enum st find_place(struct history *h, const struct history_span *span, int64_t *base,
                           uint64_t *number, struct err *e) {
-    struct history_parts parts = {0};
-    enum st st = history_list_parts(h, span, &parts, e);
-    st = st == ST_OK ? identify_page(h, &parts, base, number, e) : st;
-    st = st == ST_OK && !were_read(h, &parts) ? ST_NONE : st;
-    VEC_RELEASE(&parts.rows);
+    struct page_parts parts = {0};
+    enum st st = identify_page(h, span, &parts, base, number, e);
+    if (st == ST_OK && !(were_read(&h->parts_read, &parts.shown) &&
+                         (!span->ever || were_read(&h->parts_read_before, &parts.ever)))) {
+        st = ST_NONE;
+    }
+    page_parts_release(&parts);
     return st;
 }
 

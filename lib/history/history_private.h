@@ -118,8 +118,9 @@ struct history {
                                   written; 0 = none, and they become gzips */
         struct packer *packer; /* NULL = not made yet */
     } of_dumps;
-    struct history_parts parts_read; /* what history_read read last; empty = nothing, or not all of
-                                        it could be read */
+    /* What history_read read last, and in the call before; empty = nothing, or not all of it could
+     * be read. */
+    struct history_parts parts_read, parts_read_before;
 };
 
 /* Returns the prepared statement, reset; NULL with the error set. */

@@ -277,7 +277,9 @@ enum st history_read(struct history *h, const struct history_span *span, struct 
         triage_free(r.sums.data[i].rest);
     }
     VEC_RELEASE(&r.sums);
-    VEC_RELEASE(&h->parts_read.rows);
+    VEC_RELEASE(&h->parts_read_before.rows);
+    h->parts_read_before = h->parts_read;
+    h->parts_read = (struct history_parts){0};
     if (st == ST_OK && !err_is(&r.first)) {
         h->parts_read = r.parts;
     } else {

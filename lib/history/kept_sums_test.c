@@ -168,6 +168,12 @@ static struct strbuf page_of(struct fixture_history *f, const struct history_spa
         assert_true(shown.len > 0);
     } else {
         strbuf_reset(&rows);
+        if (span->ever) {
+            struct history_span ever = *span;
+            ever.since = INT32_MIN;
+            assert_int_equal(history_read(f->h, &ever, f->keyer, &f->options, &t, NULL), ST_OK);
+            triage_free(t);
+        }
         assert_int_equal(history_read(f->h, span, f->keyer, &f->options, &t, NULL), ST_OK);
     }
     write_page(f, t, &rows, &shown, &text);
@@ -191,6 +197,7 @@ static struct history_span some_span(struct mixer *m, char version[8]) {
     struct history_span span = everything;
     if (below(m, 2)) {
         span.since = day_of_number(below(m, DAYS));
+        span.ever = below(m, 2);
     }
     if (below(m, 3) == 0) {
         span.until = day_of_number(below(m, DAYS));
@@ -328,6 +335,56 @@ static void what_came_since_is_kept_beside_a_large_sum(void **state) {
     assert_int_equal(number_of(f, "SELECT count(*) FROM rolled WHERE dumps = 9000"), 0);
 }
 
+static bool has_page(struct fixture_history *f, const struct history_span *span) {
+    struct triage *t = NULL;
+    struct strbuf rows = {0}, shown = {0};
+    enum st st = history_read_page(f->h, span, &f->options, &t, &rows, &shown, NULL);
+    triage_free(t);
+    strbuf_release(&rows);
+    strbuf_release(&shown);
+    return st == ST_OK;
+}
+
+static void a_page_with_facts_from_all_days_depends_on_them(void **state) {
+    struct mixer m = {.f = *state};
+    struct fixture_history *f = m.f;
+    struct history_span since = everything;
+    since.since = day_of_number(6);
+    f->buckets = 3000;
+    reopen(f, HISTORY_WRITE);
+    add_range(f, 0, 4500);
+    for (unsigned ever = 0; ever < 2; ever++) {
+        since.ever = ever;
+        reopen(f, HISTORY_READ);
+        assert_true(!has_page(f, &since));
+        struct strbuf page = page_of(f, &since, &m);
+        strbuf_release(&page);
+        reopen(f, HISTORY_READ);
+        assert_true(has_page(f, &since));
+        since.ever = !ever; /* the page was made without, or with, these facts */
+        assert_true(!has_page(f, &since));
+        since.ever = ever;
+        reopen(f, HISTORY_WRITE);
+        add_range(f, 4503 + 9 * ever, 4504 + 9 * ever); /* a dump of day 3 */
+        reopen(f, HISTORY_READ);
+        assert_true(has_page(f, &since) == !ever);
+    }
+    since.ever = true;
+    /* A call that read the days alone gives no page with these facts. */
+    struct triage *t = NULL;
+    struct strbuf rows = {0}, shown = {0}, text = {0};
+    assert_int_equal(history_read(f->h, &since, f->keyer, &f->options, &t, NULL), ST_OK);
+    write_page(f, t, &rows, &shown, &text);
+    assert_int_equal(triage_keep(t, is_first, NULL, NULL), ST_OK);
+    assert_int_equal(history_keep_page(f->h, &since, t, &rows, &shown, NULL), ST_OK);
+    triage_free(t);
+    strbuf_release(&rows);
+    strbuf_release(&shown);
+    strbuf_release(&text);
+    reopen(f, HISTORY_READ);
+    assert_true(!has_page(f, &since));
+}
+
 /* Returns the size of the file's log, which SQLite keeps beside the file. */
 static off_t log_size(const struct fixture_history *f) {
     char path[80];
@@ -391,6 +448,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(readings_with_and_without_what_is_kept_are_the_same, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_sum_replaces_those_that_it_makes_needless, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_page_with_facts_from_all_days_depends_on_them, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_came_since_is_kept_beside_a_large_sum, set_up,
                                         tear_down),

@@ -278,6 +278,7 @@ void history_close(struct history *h) {
     history_drop_shared(h);
     VEC_RELEASE(&h->shared);
     VEC_RELEASE(&h->parts_read.rows);
+    VEC_RELEASE(&h->parts_read_before.rows);
     packer_free(h->packer);
     free(h->path);
     free(h);

@@ -101,6 +101,9 @@ struct history_span {
     const char *version;  /* only this version of the app; NULL = all */
     bool no_sum; /* the sum of the parts is not kept in the file, because the caller reads many
                     spans */
+    bool ever; /* a page of the span also has facts from all days before it, so that it is kept only
+                  if the last call of history_read but one was of the span without `since`, and is
+                  not read once dumps of these days were added; other calls take no notice */
     const struct where *where; /* terms on history_fields; NULL = none */
 };
 /* The names of fields that `where` may use, ended by NULL. The fields owner and ignored match every

@@ -45,7 +45,7 @@ static void usage_json_put_row(struct jsonw *w, const struct triage *t, enum usa
     jsonw_member_u64(w, "stalled_ms", r->sums->stalled_ms);
     jsonw_member_u64(w, "foreground_ms", r->foreground_ms);
     jsonw_member_u64(w, "sessions", r->sessions);
-    usage_json_put_hourly(w, r->sums->stalls, r->sums->stalled_ms, r->foreground_ms);
+    usage_json_put_hourly(w, r->sums->stalls, r->sums->stalled_ms, r->rated_ms);
     if (f <= USAGE_DEVICE) {
         jsonw_member_u64(w, "low_rate_s", r->sums->low_rate_s);
         usage_json_put_launches(w, t, r->sums);
@@ -78,7 +78,7 @@ static bool usage_json_put_users(struct jsonw *w, const struct triage *t) {
     if (!user_sample_rates(&t->usage.users, &r)) {
         return false;
     }
-    if (r.users == 0) {
+    if (r.users == 0 || usage_outside_of(t).many) {
         return true;
     }
     jsonw_member_object(w, "users");
@@ -129,6 +129,7 @@ void usage_put_json(struct jsonw *w, const struct triage *t, const struct triage
                     struct sink *out) {
     struct usage_exposure x = usage_exposure_of(t);
     struct usage_sums all = usage_total(&t->usage, USAGE_VERSION);
+    struct usage_outside outside = usage_outside_of(t);
     if (!usage_is_known(t) && !v->facets) {
         return;
     }
@@ -139,7 +140,10 @@ void usage_put_json(struct jsonw *w, const struct triage *t, const struct triage
     bool ok = usage_all_launches(t, &all.launch_ms);
     usage_json_put_launches(w, t, &all);
     histogram_release(&all.launch_ms);
-    usage_json_put_hourly(w, t->total.stalls, t->total.ms, x.foreground_ms);
+    usage_json_put_hourly(w, t->total.stalls, t->total.ms, outside.many ? 0 : x.foreground_ms);
+    if (outside.stalls) {
+        jsonw_member_u64(w, "stalls_without_foreground", outside.stalls);
+    }
     jsonw_member_u64(w, "low_rate_s", all.low_rate_s);
     ok = usage_json_put_users(w, t) && ok;
     put_watched(w, t);

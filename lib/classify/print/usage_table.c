@@ -32,8 +32,8 @@ static void put_stalls_hourly(const struct triage *t, const struct usage_row *r,
                               char out[NUMBER_SIZE]) {
     (void)t;
     memcpy(out, none, sizeof none);
-    if (r->foreground_ms) {
-        text_rate(hourly_ppm(r->sums->stalls, r->foreground_ms), out);
+    if (r->rated_ms) {
+        text_rate(hourly_ppm(r->sums->stalls, r->rated_ms), out);
     }
 }
 
@@ -41,8 +41,8 @@ static void put_time_hourly(const struct triage *t, const struct usage_row *r,
                             char out[NUMBER_SIZE]) {
     (void)t;
     memcpy(out, none, sizeof none);
-    if (r->foreground_ms) {
-        text_ms(hourly_ms(r->sums->stalled_ms, r->foreground_ms), out);
+    if (r->rated_ms) {
+        text_ms(hourly_ms(r->sums->stalled_ms, r->rated_ms), out);
     }
 }
 

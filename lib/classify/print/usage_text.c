@@ -20,6 +20,37 @@ struct usage_exposure usage_exposure_of(const struct triage *t) {
     return x;
 }
 
+/* Is time in the foreground known of a version that has a name? Time of no version may be that of
+ * all. */
+static bool knows_time_by_version(const struct triage *t) {
+    const struct usage_values *of = &t->usage.by[USAGE_VERSION];
+    for (size_t i = 0; i < of->values.len; i++) {
+        const struct usage_value *v = &of->values.data[i];
+        if (v->sums.foreground_ms && *map_string(&t->strings, v->text)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct usage_outside usage_outside_of(const struct triage *t) {
+    enum { MANY = 20 /* one stall in so many may be outside */ };
+    const struct usage_values *of = &t->usage.by[USAGE_VERSION];
+    struct usage_outside out = {0};
+    for (size_t i = 0; knows_time_by_version(t) && i < of->values.len; i++) {
+        const struct usage_sums *s = &of->values.data[i].sums;
+        const char *version = map_string(&t->strings, of->values.data[i].text);
+        if (s->foreground_ms || !s->stalls) {
+            continue;
+        }
+        sum_add(&out.stalls, s->stalls);
+        out.first = !out.first || version_compare(version, out.first) < 0 ? version : out.first;
+        out.last = !out.last || version_compare(version, out.last) > 0 ? version : out.last;
+    }
+    out.many = out.stalls > t->total.stalls / MANY;
+    return out;
+}
+
 uint64_t usage_launch_threshold(const struct triage *t) {
     for (size_t i = 0; i < t->thresholds.len; i++) {
         if (strcmp(map_string(&t->strings, t->thresholds.data[i].kind), "launch") == 0) {
@@ -55,6 +86,7 @@ bool usage_rows_make(struct usage_rows *r, const struct triage *t, enum usage_fa
     bool own = f <= USAGE_DEVICE; /* true: each value of the facet has its own exposure */
     uint64_t foreground_ms = usage_exposure_of(t).foreground_ms;
     uint64_t sessions = usage_total(&t->usage, USAGE_VERSION).sessions;
+    bool rated = f == USAGE_VERSION || !usage_outside_of(t).many;
     *r = (struct usage_rows){.rows = calloc(of->values.len + 1, sizeof *r->rows)};
     if (!r->rows) {
         return false;
@@ -66,6 +98,8 @@ bool usage_rows_make(struct usage_rows *r, const struct triage *t, enum usage_fa
                                .sums = s,
                                .foreground_ms = own ? s->foreground_ms : foreground_ms,
                                .sessions = own ? s->sessions : sessions};
+        struct usage_row *row = &r->rows[r->count - 1];
+        row->rated_ms = rated ? row->foreground_ms : 0;
     }
     int (*order)(const void *, const void *) = own ? usage_by_version : usage_by_stalled;
     qsort(r->rows, r->count, sizeof *r->rows, f == USAGE_DEVICE ? by_foreground : order);
@@ -122,11 +156,11 @@ const char *text_launch(struct usage_launch l, char out[NUMBER_SIZE]) {
 
 /* ---- sentences ---- */
 
-/* Appends the exposure: ", over 12.3 h in the foreground, 45 sessions". */
-static void add_over(struct strbuf *b, const struct triage *t) {
+/* Appends the exposure: "12.3 h in the foreground, 45 sessions". */
+static void add_hours(struct strbuf *b, const struct triage *t) {
     char number[NUMBER_SIZE];
     uint64_t sessions = usage_total(&t->usage, USAGE_VERSION).sessions;
-    strbuf_addf(b, ", over %s h in the foreground",
+    strbuf_addf(b, "%s h in the foreground",
                 text_hours(usage_exposure_of(t).foreground_ms, number));
     if (sessions) {
         strbuf_addstr(b, ", ");
@@ -134,8 +168,28 @@ static void add_over(struct strbuf *b, const struct triage *t) {
     }
 }
 
+/* Appends which stalls are outside of the known time: "3,337 of 4,856 stalls are of versions (2.0
+ * to 2.1) of which no time in the foreground is known". */
+static void add_outside(struct strbuf *b, const struct triage *t, const struct usage_outside *o) {
+    char number[NUMBER_SIZE];
+    strbuf_addf(b, "%s of ", text_grouped(o->stalls, number));
+    text_add_counted(b, t->total.stalls, "stall", "stalls");
+    if (!*o->last) {
+        strbuf_addstr(b, " tell no version, by which the time in the foreground is known");
+        return;
+    }
+    strbuf_addstr(b, " are of versions (");
+    text_add_clean(b, *o->first ? o->first : "unknown");
+    if (strcmp(o->first, o->last) != 0) {
+        strbuf_addstr(b, " to ");
+        text_add_clean(b, o->last);
+    }
+    strbuf_addstr(b, ") of which no time in the foreground is known");
+}
+
 static bool add_rates(struct strbuf *b, const struct triage *t) {
     struct usage_exposure x = usage_exposure_of(t);
+    struct usage_outside outside = usage_outside_of(t);
     char number[NUMBER_SIZE];
     if (x.foreground_ms == 0) {
         if (x.launches) {
@@ -146,14 +200,26 @@ static bool add_rates(struct strbuf *b, const struct triage *t) {
         }
         return true;
     }
+    if (outside.many) {
+        strbuf_addstr(b, "not known: ");
+        add_outside(b, t, &outside);
+        strbuf_addstr(b, "; of the others ");
+        add_hours(b, t);
+        return true;
+    }
     strbuf_addf(b, "%s stalls and ",
                 text_rate(hourly_ppm(t->total.stalls, x.foreground_ms), number));
     strbuf_addf(b, "%s stalled in an hour",
                 text_ms(hourly_ms(t->total.ms, x.foreground_ms), number));
-    add_over(b, t);
+    strbuf_addstr(b, ", over ");
+    add_hours(b, t);
     if (t->usage.told_stalls > t->total.stalls) {
         strbuf_addf(b, "; these counted %s stalls", text_grouped(t->usage.told_stalls, number));
         strbuf_addf(b, ", %s", text_ms(t->usage.told_ms, number));
+    }
+    if (outside.stalls) {
+        strbuf_addstr(b, "; ");
+        add_outside(b, t, &outside);
     }
     return true;
 }
@@ -164,7 +230,7 @@ static bool add_user_rates(struct strbuf *b, const struct triage *t) {
     if (!user_sample_rates(&t->usage.users, &r)) {
         return false;
     }
-    if (r.users == 0) {
+    if (r.users == 0 || usage_outside_of(t).many) {
         return true;
     }
     for (size_t p = 0; p < USER_PERCENTILES; p++) {
@@ -185,10 +251,10 @@ static bool add_user_rates(struct strbuf *b, const struct triage *t) {
     return true;
 }
 
-/* Adds the launches of all versions to *all. False: out of memory. */
 bool usage_all_launches(const struct triage *t, struct histogram *all) {
     const struct usage_values *of = &t->usage.by[USAGE_VERSION];
-    for (size_t i = 0; i < of->values.len; i++) {
+    bool rated = !usage_outside_of(t).many;
+    for (size_t i = 0; rated && i < of->values.len; i++) {
         if (!histogram_merge(all, &of->values.data[i].sums.launch_ms)) {
             return false;
         }
@@ -231,7 +297,8 @@ static bool add_low_rates(struct strbuf *b, const struct triage *t) {
         sum_add(&ms, s < SUM_MAX / 1000 ? s * 1000 : SUM_MAX);
         strbuf_addf(b, "%s with too few frames in an hour",
                     text_ms(hourly_ms(ms, foreground_ms), number));
-        add_over(b, t);
+        strbuf_addstr(b, ", over ");
+        add_hours(b, t);
     }
     return true;
 }
@@ -240,7 +307,7 @@ static bool add_uploads(struct strbuf *b, const struct triage *t) {
     const struct app_usage *u = &t->usage;
     uint64_t days = distinct_count(&u->user_days);
     char number[NUMBER_SIZE];
-    if (days == 0 || u->dumps == 0) {
+    if (days == 0 || u->dumps == 0 || usage_outside_of(t).many) {
         return true;
     }
     const uint64_t ppm = 1000000, kb_ppm = 1000;

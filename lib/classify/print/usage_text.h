@@ -10,6 +10,18 @@ struct usage_exposure {
 };
 struct usage_exposure usage_exposure_of(const struct triage *t);
 
+/* The stalls of versions of which no time in the foreground is known, although it is known of other
+ * versions: that time is not theirs. */
+struct usage_outside {
+    uint64_t stalls;
+    const char *first, *last; /* the first and the last of these versions, by their order of
+                                 release; NULL = there are none, "" = unknown */
+    /* They are more than 5 % of all stalls, so that stalls must not be divided by the time, unless
+     * both are of one version. */
+    bool many;
+};
+struct usage_outside usage_outside_of(const struct triage *t);
+
 /* A value of a facet, with the sums and the exposure of its rates. */
 struct usage_row {
     const char *text; /* the value; "" = unknown */
@@ -17,6 +29,7 @@ struct usage_row {
     /* Exposure of the value. A cause and a kind have none of their own, so theirs is that of all
      * users. */
     uint64_t foreground_ms, sessions;
+    uint64_t rated_ms; /* the time by which the stalls are divided; 0 = their rate is unknown */
 };
 /* The rows of one facet. Zero-initialised = empty. */
 struct usage_rows {
@@ -29,7 +42,9 @@ struct usage_rows {
 bool usage_rows_make(struct usage_rows *r, const struct triage *t, enum usage_facet f);
 void usage_rows_release(struct usage_rows *r);
 
-/* Adds the durations of all launches that left a dump to *all. False: out of memory. */
+/* Adds the durations of all launches that left a dump to *all, or nothing if many stalls are
+ * outside of the known time (usage_outside), as the launches of these versions are then not
+ * counted. False: out of memory. */
 bool usage_all_launches(const struct triage *t, struct histogram *all) BASE_MUST_USE;
 /* Returns the smallest duration of a launch that leaves a dump; 0 = unknown. */
 uint64_t usage_launch_threshold(const struct triage *t);

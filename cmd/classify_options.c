@@ -329,6 +329,7 @@ const struct cli_tool classify_tool = {
                 "--annotate --answer-each [--where TERMS] [-d PATH]... -\n"
                 "--partial --answer-each --heads [--periods hour|day] [--annotate] [-d PATH]... -\n"
                 "--explain ID [--where TERMS] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
+                "--history FILE --explain ID [-d PATH]... [-o FILE]\n"
                 "--lint [-o FILE] [RULES]...\n"
                 "--partial [--every N|TIME] [-o FILE] [DUMP|FOLDER|-]...\n"
                 "--merge [--partial] [-d PATH]... [-F FORMAT] [-o FILE] [PARTIAL|FOLDER|-]...\n"
@@ -541,9 +542,14 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
                               p->operand_count || s->gate.exposure.len || run_of(s) != RUN_TABLE)) {
         return CLI_EXIT;
     }
-    if (s->history.path && (s->gate.merge || s->annotate || s->explain || s->lint)) {
+    if (s->history.path && (s->gate.merge || s->annotate || s->lint)) {
+        cli_usage_error(&classify_tool, "--history excludes --merge, --annotate and --lint");
+        return CLI_EXIT;
+    }
+    if (s->history.path && s->explain && (p->operand_count || s->history.keep)) {
         cli_usage_error(&classify_tool,
-                        "--history excludes --merge, --annotate, --explain and --lint");
+                        "--history with --explain reads the history alone: give no dumps, and no "
+                        "--keep");
         return CLI_EXIT;
     }
     bool gate =

@@ -538,7 +538,7 @@ static int classify(struct classify_run *run, struct classify_settings *s,
     if (s->watch.folder) {
         status = classify_watch_folder(run, s, p);
     } else if (run->explain.id) {
-        status = classify_explain(run, s, p);
+        status = run->history ? classify_explain_history(run, s) : classify_explain(run, s, p);
     } else if (s->annotate || s->answer_each) {
         status = pass_through(run, s, p);
     } else if (s->gate.partial) {

@@ -220,6 +220,25 @@ enum st history_title_of(struct history *h, uint64_t bucket, struct strbuf *out,
     return history_take_text(s, out, e);
 }
 
+enum st history_ids_each(struct history *h, uint64_t bucket, history_bucket_visit visit, void *ctx,
+                         struct err *e) {
+    struct sql_statement *s;
+    if (sql_prepare(h->file, &s,
+                    "SELECT ?1 UNION SELECT id FROM alias WHERE bucket = ?1"
+                    " AND " HISTORY_ALIAS_IS_FREE " UNION SELECT bucket FROM alias WHERE id = ?1"
+                    " AND " HISTORY_ALIAS_IS_FREE,
+                    e) != ST_OK) {
+        return ST_ERR;
+    }
+    sql_bind_count(s, 1, bucket);
+    enum st st = ST_OK, more = ST_OK;
+    while (st == ST_OK && (more = sql_next(s, e)) == ST_OK) {
+        st = visit(ctx, (uint64_t)sql_number(s, 0), e);
+    }
+    sql_finish(s);
+    return st == ST_ERR || more == ST_ERR ? ST_ERR : ST_OK;
+}
+
 /* ---- marks ---- */
 
 static enum st check_mark(const char *name, const char *value, struct err *e) {

@@ -205,6 +205,11 @@ typedef enum st (*history_bucket_visit)(void *ctx, uint64_t bucket, struct err *
 enum st history_marked_each(struct history *h, const char *name, history_bucket_visit visit,
                             void *ctx, struct err *e) BASE_MUST_USE;
 
+/* Calls visit for the number of a bucket, for those of its former ids, and for those of the buckets
+ * of which it is a former id; the number need not be a bucket's. ST_ERR: from visit, or as
+ * history_read. */
+enum st history_ids_each(struct history *h, uint64_t bucket, history_bucket_visit visit, void *ctx,
+                         struct err *e) BASE_MUST_USE;
 /* Appends the title of the bucket of this number. ST_NONE: the history has no such bucket, or it is
  * a former id of another one. ST_ERR: as history_read. */
 enum st history_title_of(struct history *h, uint64_t bucket, struct strbuf *out,

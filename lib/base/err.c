@@ -42,6 +42,7 @@ static void fill_text(struct err *e, enum err_code code, const char *tail, const
     }
     size_t room = sizeof e->text - tail_len;
     e->code = code;
+    e->no_room = false;
     int n = vsnprintf(e->text, room, fmt, ap);
     if (n < 0) {
         e->text[0] = '\0';
@@ -100,12 +101,21 @@ enum st err_sys(struct err *e, int errno_value, const char *fmt, ...) {
     va_start(ap, fmt);
     fill_text(e, errno_value == ENOMEM ? ERR_NOMEM : ERR_IO, tail, fmt, ap);
     va_end(ap);
+    e->no_room = errno_value == ENOSPC || errno_value == EDQUOT;
     errno = saved;
     return ST_ERR;
 }
 
 enum st err_nomem(struct err *e) {
     return err_set(e, ERR_NOMEM, "out of memory");
+}
+
+enum st err_no_room(struct err *e) {
+    if (e && !err_is(e)) {
+        err_set(e, ERR_IO, "the disk is full");
+        e->no_room = true;
+    }
+    return ST_ERR;
 }
 
 enum st err_context(struct err *e, const char *fmt, ...) {
@@ -132,6 +142,7 @@ enum st err_context(struct err *e, const char *fmt, ...) {
 void err_clear(struct err *e) {
     if (e) {
         e->code = ERR_NONE;
+        e->no_room = false;
         e->text[0] = '\0';
     }
 }

@@ -38,6 +38,7 @@ enum { ERR_TEXT_SIZE = 512 };
 /* A zero-initialised struct err holds no error. */
 struct err {
     enum err_code code;
+    bool no_room; /* the reason, of code ERR_IO, is a full disk or an exhausted quota */
     /* An example is "segment past end of file in 'App' at 0x1f40"; there is no full stop. */
     char text[ERR_TEXT_SIZE];
 };
@@ -54,11 +55,14 @@ enum st err_at(struct err *e, enum err_code code, const char *file, uint64_t off
                const char *fmt, ...) BASE_PRINTF(5, 6);
 
 /* Fills e as err_set does, with ERR_NOMEM if errno_value is ENOMEM and else with ERR_IO, and
- * appends a colon and the system's text for errno_value. */
+ * appends a colon and the system's text for errno_value. Sets e->no_room for ENOSPC and EDQUOT. */
 enum st err_sys(struct err *e, int errno_value, const char *fmt, ...) BASE_PRINTF(3, 4);
 
 /* Fills e with ERR_NOMEM and "out of memory"; returns ST_ERR. */
 enum st err_nomem(struct err *e);
+
+/* Fills e with ERR_IO, no_room and "the disk is full"; returns ST_ERR. */
+enum st err_no_room(struct err *e);
 
 /* Puts "CONTEXT: " in front of the error that e holds, whose end is cut where both together are
  * longer than ERR_TEXT_SIZE - 1 bytes; no effect on an empty or NULL e. Returns ST_ERR. */

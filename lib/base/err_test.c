@@ -67,7 +67,20 @@ static void err_sys_names_the_cause(void **state) {
     struct err e = {0};
     err_sys(&e, ENOSPC, "cannot write '%s'", "out");
     assert_int_equal(e.code, ERR_IO);
+    assert_true(e.no_room);
     assert_string_equal(e.text, "cannot write 'out': No space left on device");
+    err_context(&e, "the page");
+    assert_true(e.no_room);
+    err_clear(&e);
+    assert_false(e.no_room);
+    err_sys(&e, EACCES, "cannot write 'out'");
+    assert_false(e.no_room);
+    err_no_room(&e); /* the first error sticks */
+    assert_false(e.no_room);
+    err_clear(&e);
+    err_no_room(&e);
+    assert_true(e.no_room);
+    assert_int_equal(e.code, ERR_IO);
     err_clear(&e);
     err_sys(&e, ENOMEM, "cannot map");
     assert_int_equal(e.code, ERR_NOMEM);

@@ -59,11 +59,11 @@ static enum st refused_with(struct sql_file *f, int code, struct err *e) {
     case SQLITE_LOCKED:
         return err_set(e, ERR_IO, "another process has been writing it for %d s", SQL_WAIT_S);
     case SQLITE_FULL:
-        return err_set(e, ERR_IO, "the disk is full");
+        return err_no_room(e);
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
         if (lacks_room(f)) {
-            return err_set(e, ERR_IO, "the disk is full");
+            return err_no_room(e);
         }
         return err_set(e, ERR_IO, "%s", sqlite3_errmsg(f->db));
     default:

@@ -27,8 +27,8 @@ void sql_set_wait(struct sql_file *f, int ms);
 void sql_close(struct sql_file *f);
 
 /* The functions below return ST_ERR if memory runs out, the file is damaged (ERR_FORMAT), the disk
- * is full, another process writes for longer than this one waits (sql_set_wait), or the system
- * refuses (ERR_IO). */
+ * is full (ERR_IO, no_room), another process writes for longer than this one waits (sql_set_wait),
+ * or the system refuses (ERR_IO). */
 
 /* Runs statements; rows that they return are ignored. */
 enum st sql_run(struct sql_file *f, const char *text, struct err *e) BASE_MUST_USE;

@@ -462,6 +462,26 @@ static enum st write_run(struct history *h, const char *at, struct err *e) {
     return st;
 }
 
+/* Frees what was added since the last commit. */
+static void drop_cells(struct history *h) {
+    for (size_t i = 0; i < h->cells.len; i++) {
+        triage_free(h->cells.data[i].t);
+    }
+    h->cells.len = 0;
+    h->uncommitted = 0;
+    map_clear(&h->by_cell);
+    history_drop_offers(h);
+}
+
+void history_undo(struct history *h) {
+    sql_undo(h->file);
+    drop_cells(h);
+    history_drop_shared(h);                         /* their rows may be undone */
+    h->rules = 0;                                   /* as may be this one */
+    h->committed.unreadable = h->counts.unreadable; /* these dumps stay deleted */
+    h->counts = h->committed;
+}
+
 enum st history_commit(struct history *h, const char *at, struct err *e) {
     if (!sql_is_writing(h->file)) {
         return ST_OK;
@@ -471,18 +491,13 @@ enum st history_commit(struct history *h, const char *at, struct err *e) {
         st = write_cell(h, &h->cells.data[i], e);
     }
     st = st == ST_OK ? history_write_dumps(h, e) : st;
-    history_drop_offers(h);
-    for (size_t i = 0; i < h->cells.len; i++) {
-        triage_free(h->cells.data[i].t);
-    }
     st = st == ST_OK && h->uncommitted ? write_run(h, at, e) : st;
-    h->cells.len = 0;
-    h->uncommitted = 0;
-    map_clear(&h->by_cell);
-    if (st == ST_OK) {
-        return sql_commit(h->file, e);
+    st = st == ST_OK ? sql_commit(h->file, e) : st;
+    if (st != ST_OK) {
+        history_undo(h);
+        return ST_ERR;
     }
-    sql_undo(h->file);
-    history_drop_shared(h);
-    return ST_ERR;
+    drop_cells(h);
+    h->committed = h->counts;
+    return ST_OK;
 }

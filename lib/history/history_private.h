@@ -104,7 +104,8 @@ struct history {
         uint64_t bytes, rows; /* size and number of the kept dumps, while dumps are written */
     } kept;
     uint64_t uncommitted;
-    struct history_counts counts; /* includes what is not committed */
+    struct history_counts counts;    /* includes what is not committed */
+    struct history_counts committed; /* `counts` after the last commit */
     struct strbuf scratch, text, zip;
     struct strbuf said_rules; /* rules that history_options returns */
     bool sound; /* history_save may write: the structure of the file was found to be sound, or this

@@ -73,7 +73,7 @@ enum st history_set_options(struct history *h, const struct triage_options *o,
  * too old (history_counts), and may keep a copy of it to be shown (history_dumps_of); borrows
  * nothing. The call waits up to a minute while another process writes. ST_ERR: out of memory, the
  * file cannot be written, or another process wrote all that time; the caller must then call
- * history_close, and add everything since the last commit again. */
+ * history_undo or history_close, and add everything since the last commit again. */
 enum st history_add(struct history *h, const struct dump *d, const struct stall_key *key,
                     struct err *e) BASE_MUST_USE;
 /* Counts a stall-session/1 record, as history_add does a dump. ST_ERR: as history_add, or the text
@@ -86,8 +86,12 @@ bool history_is_adding(const struct history *h);
 /* Returns how many dumps and sessions were added since the last commit. */
 uint64_t history_uncommitted(const struct history *h);
 /* Writes the additions, and releases the write lock. at: the time of the run, such as
- * "2026-11-20T10:00:00Z". ST_ERR: as history_add. Nothing to write is no error. */
+ * "2026-11-20T10:00:00Z". ST_ERR: as history_add, but history_undo was called already. Nothing to
+ * write is no error. */
 enum st history_commit(struct history *h, const char *at, struct err *e) BASE_MUST_USE;
+/* Discards the additions since the last commit, sets the counts to those that it left, and releases
+ * the write lock. The handle can add again, also after a failed history_add. */
+void history_undo(struct history *h);
 /* Returns the counts of this handle, borrowed from it. */
 const struct history_counts *history_counts_of(const struct history *h);
 

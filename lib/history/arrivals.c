@@ -25,7 +25,9 @@ enum {
 
 struct arrivals {
     char *folder;
-    VEC(char *) names; /* names below `folder` that were found when it was last listed, ascending */
+    VEC(char *)
+    names; /* names below `folder` that were found when it was last listed: those in
+              slots, ascending, then the others, ascending */
     size_t next;
     struct strbuf path, target, slot;
     int lock; /* descriptor of the file that arrivals_next returned last, with its lock; -1 = none
@@ -109,6 +111,13 @@ static int by_arrival_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Sorts the names from this one on. */
+static void sort_names(struct arrivals *a, size_t from) {
+    if (a->names.len > from) {
+        qsort(a->names.data + from, a->names.len - from, sizeof *a->names.data, by_arrival_name);
+    }
+}
+
 static bool is_file(int dir, const char *name) {
     struct stat st;
     return name[0] != '.' && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -176,12 +185,12 @@ static enum st look_for_arrivals(struct arrivals *a, struct err *e) {
         return err_sys(e, errno, "cannot read '%s'", a->folder);
     }
     enum st st = list_taken(a, e);
+    sort_names(a, 0);
+    size_t taken = a->names.len;
     if (st == ST_OK) {
         st = list_files(a, "", e);
     }
-    if (a->names.len) {
-        qsort(a->names.data, a->names.len, sizeof *a->names.data, by_arrival_name);
-    }
+    sort_names(a, taken);
     return st;
 }
 
@@ -308,10 +317,69 @@ static size_t kept_length(const struct arrivals *a, const char *name) {
     return room;
 }
 
+/* False: errno has the reason. */
+static bool put_reason_text(int fd, const char *text) {
+    ssize_t n;
+    for (size_t len = strlen(text); len > 0; len -= (size_t)n, text += n) {
+        n = write(fd, text, len);
+        if (n < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Makes a file with the reason at the path target.reason, and leaves a->target as it was. ST_NONE:
+ * there is a file of that name. */
+static enum st write_reason(struct arrivals *a, const char *reason, struct err *e) {
+    const size_t target = a->target.len;
+    strbuf_addstr(&a->target, ".reason");
+    if (a->target.failed) {
+        return err_nomem(e);
+    }
+    enum st st = ST_OK;
+    int fd = open(a->target.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 && errno == EEXIST) {
+        st = ST_NONE;
+    } else if (fd < 0 || !put_reason_text(fd, reason) || !put_reason_text(fd, "\n")) {
+        st = err_sys(e, errno, "cannot write '%s'", a->target.data);
+        if (fd >= 0) {
+            unlink(a->target.data);
+        }
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    strbuf_truncate(&a->target, target);
+    return st;
+}
+
+static void remove_reason(struct arrivals *a) {
+    strbuf_addstr(&a->target, ".reason");
+    if (!a->target.failed) {
+        unlink(a->target.data);
+    }
+}
+
+/* Gives the file the name a->target, too, after the reason, if there is one, was written beside
+ * it. ST_NONE: one of the two names is in use. */
+static enum st link_with_reason(struct arrivals *a, const char *reason, struct err *e) {
+    enum st st = reason ? write_reason(a, reason, e) : ST_OK;
+    if (st != ST_OK || link(a->path.data, a->target.data) == 0) {
+        return st;
+    }
+    st = errno == EEXIST
+             ? ST_NONE
+             : err_sys(e, errno, "cannot move '%s' to '%s'", a->path.data, a->target.data);
+    if (reason) {
+        remove_reason(a);
+    }
+    return st;
+}
+
 /* Moves the file into `folder` ("done" or "refused") under its own name, which kept_length may
- * shorten. If the name is in use, the lowest free number is appended. ST_NONE: the file no longer
- * exists. */
-static enum st move_to(struct arrivals *a, const char *folder, struct err *e) {
+ * shorten. If the name is in use, the lowest free number is appended. */
+static enum st move_to(struct arrivals *a, const char *folder, const char *reason, struct err *e) {
     const char *name = arrival_base_name(a->names.data[a->next - 1]);
     const int kept = (int)kept_length(a, name);
     for (unsigned n = 0; n < ARRIVALS_NUMBERS_MAX; n++) {
@@ -323,43 +391,32 @@ static enum st move_to(struct arrivals *a, const char *folder, struct err *e) {
         if (a->target.failed) {
             return err_nomem(e);
         }
-        if (link(a->path.data, a->target.data) == 0) {
-            return unlink(a->path.data) == 0 || errno == ENOENT
-                       ? ST_OK
-                       : err_sys(e, errno, "cannot remove '%s'", a->path.data);
+        enum st st = link_with_reason(a, reason, e);
+        if (st == ST_OK && unlink(a->path.data) != 0 && errno != ENOENT) {
+            st = err_sys(e, errno, "cannot remove '%s'", a->path.data);
         }
-        int why = errno;
-        if (file_is_gone(a->path.data, why)) {
-            return ST_NONE; /* another process took the file */
-        }
-        if (why != EEXIST) {
-            return err_sys(e, why, "cannot move '%s' to '%s'", a->path.data, a->target.data);
+        if (st != ST_NONE) {
+            return st;
         }
     }
     return err_set(e, ERR_LIMIT, "too many files are called '%s'", name);
 }
 
-static enum st write_reason(struct arrivals *a, const char *reason, struct err *e) {
-    strbuf_addstr(&a->target, ".reason");
-    if (a->target.failed) {
-        return err_nomem(e);
+enum st arrivals_settle(struct arrivals *a, const char *reason, struct err *e) {
+    struct err why = {0};
+    enum st st = move_to(a, reason ? refused : done, reason, &why);
+    if (st == ST_ERR && file_is_gone(a->path.data, ENOENT)) {
+        st = ST_OK; /* another process took the file */
     }
-    int fd = open(a->target.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    size_t len = strlen(reason);
-    bool ok = fd >= 0 && write(fd, reason, len) == (ssize_t)len && write(fd, "\n", 1) == 1;
-    int why = errno;
-    if (fd >= 0) {
-        close(fd);
+    if (st != ST_OK && e && !err_is(e)) {
+        *e = why;
     }
-    return ok ? ST_OK : err_sys(e, why, "cannot write '%s'", a->target.data);
+    rmdir(a->slot.data); /* rmdir fails if a file is in the slot */
+    let_go(a);
+    return st;
 }
 
-enum st arrivals_settle(struct arrivals *a, const char *reason, struct err *e) {
-    enum st st = move_to(a, reason ? refused : done, e);
-    if (st == ST_OK && reason) {
-        st = write_reason(a, reason, e);
-    }
-    rmdir(a->slot.data); /* rmdir fails only if somebody else has put a file into the slot */
+void arrivals_leave(struct arrivals *a) {
     let_go(a);
-    return st == ST_NONE ? ST_OK : st;
+    forget_names(a);
 }

@@ -20,17 +20,22 @@ enum st arrivals_open(struct arrivals **out, const char *folder, struct err *e) 
 /* Frees the handle; NULL is allowed. */
 void arrivals_close(struct arrivals *a);
 
-/* Takes the next regular file of the folder, in byte order of the names, files left in taking/ by a
- * killed process included, and returns its path below taking/; links, folders and names that begin
- * with a dot are ignored. *path is borrowed until the next call. ST_NONE: all files were returned;
- * the next call lists the folder again. ST_ERR: the folder cannot be read, a file cannot be moved,
- * or out of memory; the next call goes on with the next file. */
+/* Takes the next regular file, first of those left in taking/ by a killed process, then of the
+ * folder, both in byte order of the names, and returns its path below taking/; links, folders and
+ * names that begin with a dot are ignored. *path is borrowed until the next call. ST_NONE: all
+ * files were returned; the next call lists the folder again. ST_ERR: the folder cannot be read, a
+ * file cannot be moved, or out of memory; the next call goes on with the next file. */
 enum st arrivals_next(struct arrivals *a, const char **path, struct err *e) BASE_MUST_USE;
 /* Moves the file that arrivals_next returned last to done/ or, with a reason, to refused/, where a
- * file with ".reason" after its name has the reason. A name that is too long for a number and
- * ".reason" after it is cut, and if a name is in use, a number is appended. The file's lock and its
- * slot in taking/ are given up in any case. ST_OK, too, if another process has moved the file; no
- * reason is written then. ST_ERR: the file cannot be moved, or the reason cannot be written. */
+ * file with ".reason" after its name has the reason. The reason is written first, so that a process
+ * that is killed meanwhile leaves a reason without a file, and the file in taking/. A name that is
+ * too long for a number and ".reason" after it is cut, and if a name, or that of the reason, is in
+ * use, a number is appended. The file's lock is given up in any case. ST_OK, too, if another
+ * process has moved the file; no reason stays then. ST_ERR: the file cannot be moved, or the reason
+ * cannot be written; the file is still in taking/, and later returned again. */
 enum st arrivals_settle(struct arrivals *a, const char *reason, struct err *e) BASE_MUST_USE;
+/* Leaves the file that arrivals_next returned last in taking/, gives up its lock, and makes the
+ * next call of arrivals_next list all files again, those in taking/ first. */
+void arrivals_leave(struct arrivals *a);
 
 #endif

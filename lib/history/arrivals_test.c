@@ -164,6 +164,63 @@ static void what_a_killed_watcher_had_is_handed_out_again(void **state) {
     arrivals_close(a);
 }
 
+static void a_file_that_must_wait_comes_first_afterwards(void **state) {
+    (void)state;
+    struct arrivals *a = NULL;
+    assert_int_equal(arrivals_open(&a, folder, NULL), ST_OK);
+    put("b", "x");
+    put("c", "z");
+    assert_next(a, "b");
+    put("a", "y");
+    arrivals_leave(a);
+    assert_next(a, "b");
+    assert_int_equal(arrivals_settle(a, NULL, NULL), ST_OK);
+    assert_next(a, "a");
+    assert_int_equal(arrivals_settle(a, NULL, NULL), ST_OK);
+    assert_next(a, "c");
+    assert_int_equal(arrivals_settle(a, NULL, NULL), ST_OK);
+    assert_next(a, NULL);
+    arrivals_close(a);
+}
+
+static void a_reason_that_cannot_be_written_leaves_the_file_to_be_taken_again(void **state) {
+    (void)state;
+    struct arrivals *a = NULL;
+    char path[100], moved[100];
+    snprintf(path, sizeof path, "%s/refused", folder);
+    snprintf(moved, sizeof moved, "%s/moved", folder);
+    assert_int_equal(arrivals_open(&a, folder, NULL), ST_OK);
+    put("a", "x");
+    assert_next(a, "a");
+    assert_int_equal(rename(path, moved), 0);
+    assert_int_equal(arrivals_settle(a, "why", NULL), ST_ERR);
+    assert_string_equal(get("taking/0/a"), "x");
+    assert_int_equal(rename(moved, path), 0);
+    arrivals_leave(a);
+    assert_next(a, "a");
+    assert_int_equal(arrivals_settle(a, "why", NULL), ST_OK);
+    assert_string_equal(get("refused/a.reason"), "why\n");
+    arrivals_close(a);
+}
+
+static void no_reason_is_written_over_a_refused_file(void **state) {
+    (void)state;
+    struct arrivals *a = NULL;
+    assert_int_equal(arrivals_open(&a, folder, NULL), ST_OK);
+    put("a.reason", "a batch of this name");
+    assert_next(a, "a.reason");
+    assert_int_equal(arrivals_settle(a, "first", NULL), ST_OK);
+    assert_next(a, NULL);
+    put("a", "x");
+    assert_next(a, "a");
+    assert_int_equal(arrivals_settle(a, "second", NULL), ST_OK);
+    assert_string_equal(get("refused/a.reason"), "a batch of this name");
+    assert_string_equal(get("refused/a.reason.reason"), "first\n");
+    assert_string_equal(get("refused/a.1"), "x");
+    assert_string_equal(get("refused/a.1.reason"), "second\n");
+    arrivals_close(a);
+}
+
 static void a_name_as_long_as_can_be_is_cut(void **state) {
     (void)state;
     struct arrivals *a = NULL;
@@ -312,6 +369,12 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_file_that_gets_the_name_of_one_that_is_read_is_another,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_a_killed_watcher_had_is_handed_out_again, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_file_that_must_wait_comes_first_afterwards, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_reason_that_cannot_be_written_leaves_the_file_to_be_taken_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_reason_is_written_over_a_refused_file, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_name_as_long_as_can_be_is_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(links_and_folders_are_left_alone, set_up, tear_down),

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
 
@@ -31,9 +32,37 @@ void cli_say(const char *tool, const char *fmt, ...) {
     fprintf(stderr, "%s: %s\n", tool, text);
 }
 
+/* Was the line printed before? If not, it is noted as printed. */
+static bool was_told(struct cli_told *told, const char *where, const char *text) {
+    const size_t kept = sizeof told->lines / sizeof *told->lines;
+    const uint64_t line =
+        hash_u64(hash_bytes(where, strlen(where))) ^ hash_bytes(text, strlen(text));
+    for (size_t i = 0; i < kept && i < told->count; i++) {
+        if (told->lines[i] == line) {
+            return true;
+        }
+    }
+    told->lines[told->count++ % kept] = line;
+    return false;
+}
+
+/* Prints "TOOL: WHERE: TEXT", or, without `where`, "TOOL: TEXT", unless f->told has the line. */
+static void say_unless_told(const struct cli_failures *f, const char *where, const char *text) {
+    if (f->told && was_told(f->told, where ? where : "", text)) {
+        return;
+    }
+    if (where) {
+        cli_say(f->tool, "%s: %s", where, text);
+    } else {
+        cli_say(f->tool, "%s", text);
+    }
+}
+
 static void say_unprinted(struct cli_failures *f) {
     if (f->unprinted > 0 && f->printed < PRINTED_OF_RUN) {
-        cli_say(f->tool, "%s: %zu more like these", f->input, f->unprinted);
+        char text[48];
+        snprintf(text, sizeof text, "%zu more like these", f->unprinted);
+        say_unless_told(f, f->input, text);
         f->printed++;
     } else {
         f->untold += f->unprinted;
@@ -61,11 +90,8 @@ static bool names(const char *text, const char *where) {
 
 static void say_failure(const struct cli_failures *f, const char *where, const struct err *e) {
     const char *text = e && e->text[0] ? e->text : "failed";
-    if (where && !names(text, where)) {
-        cli_say(f->tool, "%s: %s", where[0] ? where : "''", text);
-    } else {
-        cli_say(f->tool, "%s", text);
-    }
+    const char *named = where && !names(text, where) ? where : NULL;
+    say_unless_told(f, named && !named[0] ? "''" : named, text);
 }
 
 bool cli_fail(struct cli_failures *f, const char *where, const struct err *e) {
@@ -76,6 +102,7 @@ bool cli_fail(struct cli_failures *f, const char *where, const struct err *e) {
         memcpy(f->input, input, sizeof input);
     }
     f->count++;
+    f->no_room += e->no_room;
     snprintf(f->last, sizeof f->last, "%s", e->text);
     if (where && ++f->of_input > PRINTED_OF_INPUT) {
         f->unprinted++;

@@ -179,6 +179,12 @@ int cli_choice(const struct cli_parser *p, const struct cli_words *words);
  * for each byte that is not UTF-8; TEXT is cut to 1023 bytes. */
 void cli_say(const char *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
 
+/* Lines that were printed, the last 32 of them. Zero-initialised = none. */
+struct cli_told {
+    uint64_t lines[32]; /* hashes */
+    size_t count;       /* number of all lines; line n is at n % 32 */
+};
+
 /* Prints and counts failures, for the exit status. Of one input only the first 10 failures are
  * printed, then the number of the others; of all inputs only the first 30. */
 struct cli_failures {
@@ -191,6 +197,10 @@ struct cli_failures {
      * too many. */
     size_t printed, untold;
     char last[ERR_TEXT_SIZE]; /* text of the last failure that cli_fail counted */
+    size_t no_room; /* number of those whose reason was a full disk (no_room in struct err) */
+    /* NULL, or the lines that are not printed again, for work that is tried again and again; what
+     * is printed is added. */
+    struct cli_told *told;
 };
 /* Counts a failure, and prints "TOOL: WHERE: TEXT" (where: an input, or "INPUT:LINE") or, if
  * `where` is NULL or TEXT already has it in single quotes, "TOOL: TEXT". A failure with a `where`

@@ -408,13 +408,16 @@ static int classify_count_dumps(struct classify_run *run, const struct classify_
 
 /* ---- --watch ---- */
 
-static bool watch_add(void *ctx, char *path, bool *broken) {
+static enum watch_answer watch_add(void *ctx, char *path) {
     const struct classify_report *r = ctx;
     struct classify_run *run = r->run;
     struct cli_failures *failures = &run->dumps.failures;
-    size_t before = failures->count;
+    const size_t before = failures->count, lacked = failures->no_room;
     struct err e = {0};
     char *operands[] = {path, NULL};
+    if (!classify_set_clock(&classify_tool, run->history)) { /* it may have been set since */
+        return WATCH_BROKEN;
+    }
     /* Reset, so that the limit of printed failures applies to each file. */
     failures->printed = failures->untold = 0;
     (void)cli_symbols_run(&run->symbols, &run->dumps, (unsigned)r->s->jobs, operands, 1);
@@ -422,8 +425,15 @@ static bool watch_add(void *ctx, char *path, bool *broken) {
         classify_fail(run, run->history->path, &e);
         run->broken = true;
     }
-    *broken = run->broken;
-    return failures->count == before;
+    if (failures->no_room > lacked) {
+        history_undo(run->history->h);
+        run->broken = false;
+        return WATCH_NO_ROOM;
+    }
+    if (run->broken) {
+        return WATCH_BROKEN;
+    }
+    return failures->count == before ? WATCH_TAKEN : WATCH_REFUSED;
 }
 
 static bool watch_report(void *ctx, const char *page, struct strbuf *metrics) {
@@ -444,7 +454,7 @@ static bool watch_report(void *ctx, const char *page, struct strbuf *metrics) {
         return false;
     }
     const struct history_counts *c = history_counts_of(run->history->h);
-    classify_metrics(metrics, run->triage, c->dumps + c->sessions, c->known, c->too_old);
+    classify_metrics(metrics, run->triage, c);
     print_page(r, page, NULL);
     return classify_notes_were_read(run->history, &run->dumps.failures) &&
            run->dumps.failures.count == before;

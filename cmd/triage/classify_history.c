@@ -64,14 +64,11 @@ static bool read_days(const struct cli_tool *tool, struct classify_history *h) {
                               "%s takes a number of days (7d)%s or a day (2026-11-20), not '%s'",
                               rows[i].option, keeps ? ", of bytes (500MB)" : "", rows[i].text);
         }
-        if (keeps && *rows[i].day > h->today) {
-            return cli_reject(tool, "--keep takes no day after today, such as '%s'", h->keep);
-        }
     }
     return true;
 }
 
-bool classify_set_today(const struct cli_tool *tool, struct classify_history *h) {
+bool classify_set_clock(const struct cli_tool *tool, struct classify_history *h) {
     time_t now = time(NULL);
     struct tm tm;
     if (!gmtime_r(&now, &tm) || !strftime(h->now, sizeof h->now, "%Y-%m-%dT%H:%M:%SZ", &tm) ||
@@ -81,7 +78,11 @@ bool classify_set_today(const struct cli_tool *tool, struct classify_history *h)
     if (h->h) {
         history_set_today(h->h, h->today);
     }
-    return read_days(tool, h);
+    return true;
+}
+
+bool classify_set_today(const struct cli_tool *tool, struct classify_history *h) {
+    return classify_set_clock(tool, h) && read_days(tool, h);
 }
 
 /* Is stdin a file or a pipe that has data? A run without operands only reads the history, so dumps
@@ -110,6 +111,9 @@ bool classify_check_history(const struct cli_tool *tool, struct classify_history
     }
     if (!classify_set_today(tool, h)) {
         return false;
+    }
+    if (h->keep_from > h->today) {
+        return cli_reject(tool, "--keep takes no day after today, such as '%s'", h->keep);
     }
     const char *beside = where_asks_beside(where, history_fields);
     if (beside) {

@@ -63,7 +63,10 @@ struct classify_history {
  * in history_fields; borrowed as long as h. False after a printed usage error. */
 bool classify_check_history(const struct cli_tool *tool, struct classify_history *h,
                             const struct where *where, size_t operand_count);
-/* Sets h->today to the current day, and the other days to those that --since, --until and --keep
+/* Sets h->now and h->today to the current time. False after a printed usage error: the clock tells
+ * no day. */
+bool classify_set_clock(const struct cli_tool *tool, struct classify_history *h);
+/* Calls classify_set_clock, and sets the other days to those that --since, --until and --keep
  * name today. False after a printed usage error. */
 bool classify_set_today(const struct cli_tool *tool, struct classify_history *h);
 /* Removes the days that are older than --keep allows, or that exceed its bytes, from the history,

@@ -15,7 +15,11 @@
 #include "classify/print/bucket_list.h"
 #include "history/arrivals.h"
 
-enum { WATCH_LOOK_MS = 1000 };
+enum {
+    WATCH_LOOK_MS = 1000,
+    REPORT_EVERY_MS = 30000, /* while files keep coming */
+    REPORT_WAIT_MS = 16000   /* at most, after a report that failed */
+};
 
 /* ---- signals ---- */
 
@@ -71,30 +75,39 @@ static enum st add_cause_sums(void *ctx, const struct bucket_summary *s, struct 
     return ST_OK;
 }
 
-void classify_metrics(struct strbuf *b, const struct triage *t, uint64_t added, uint64_t known,
-                      uint64_t too_old) {
+void classify_metrics(struct strbuf *b, const struct triage *t, const struct history_counts *c) {
     struct cause_sums sums = {{0}, {0}};
-    add_metric(b, "dumps_added_total", "counter", "Dumps and session records taken.", added);
-    add_metric(b, "dumps_known_total", "counter", "Dumps that had come before.", known);
-    add_metric(b, "dumps_too_old_total", "counter", "Dumps of days that are not kept.", too_old);
+    add_metric(b, "dumps_added_total", "counter", "Dumps and session records taken.",
+               c->dumps + c->sessions);
+    add_metric(b, "dumps_known_total", "counter", "Dumps that had come before.", c->known);
+    add_metric(b, "dumps_too_old_total", "counter", "Dumps of days that are not kept.", c->too_old);
+    add_metric(b, "dumps_ahead_total", "counter",
+               "Dumps of a time ahead of the clock, so of no known day.", c->ahead);
     if (bucket_list_each(t, add_cause_sums, &sums, NULL) != ST_OK) {
         return;
     }
     strbuf_addstr(b, "# HELP stallkit_stalled_seconds Stalled time in the history, by cause.\n"
                      "# TYPE stallkit_stalled_seconds gauge\n");
-    for (int c = 0; c < CAUSE_COUNT; c++) {
-        if (sums.dumps[c]) {
+    for (int i = 0; i < CAUSE_COUNT; i++) {
+        if (sums.dumps[i]) {
             strbuf_addf(b, "stallkit_stalled_seconds{cause=\"%s\"} %" PRIu64 ".%03u\n",
-                        rule_cause_text((enum rule_cause)c), sums.ms[c] / 1000,
-                        (unsigned)(sums.ms[c] % 1000));
+                        rule_cause_text((enum rule_cause)i), sums.ms[i] / 1000,
+                        (unsigned)(sums.ms[i] % 1000));
         }
     }
 }
 
 /* ---- the loop ---- */
 
-static enum st write_report(const struct classify_watch *w, const struct watch_ops *ops,
-                            struct cli_failures *failures) {
+static uint64_t watch_now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* Writes the page and the metrics. False: an error was printed. */
+static bool write_report(const struct classify_watch *w, const struct watch_ops *ops,
+                         struct cli_failures *failures) {
     struct strbuf path = {0}, metrics = {0};
     struct cli_output out;
     strbuf_addf(&path, "%s/report.html", w->out);
@@ -106,14 +119,39 @@ static enum st write_report(const struct classify_watch *w, const struct watch_o
                w->refused);
     add_metric(&metrics, "report_timestamp_seconds", "gauge", "When the report was written.",
                (uint64_t)time(NULL));
-    if (ok && !path.failed && !metrics.failed &&
-        cli_output_open(&out, strbuf_cstr(&path), failures)) {
+    const size_t before = failures->count;
+    ok = ok && !path.failed && !metrics.failed;
+    if (ok && cli_output_open(&out, strbuf_cstr(&path), failures)) {
         sink_write(&out.sink, metrics.data, metrics.len);
         cli_output_close(&out, true, failures);
     }
     strbuf_release(&path);
     strbuf_release(&metrics);
-    return ok ? ST_OK : ST_ERR;
+    return ok && failures->count == before;
+}
+
+/* Writes the report, unless it failed before and the time to wait is not over; the end of the watch
+ * waits for nothing. False: it must be tried again. */
+static bool report_again(struct classify_watch *w, const struct watch_ops *ops,
+                         struct cli_failures *failures) {
+    if (w->report_failed && watch_now_ms() - w->report_ms < w->wait_ms && !watch_ends) {
+        return false;
+    }
+    const bool failed = w->report_failed;
+    failures->told = &w->report_told;
+    w->report_failed = !write_report(w, ops, failures);
+    failures->told = NULL;
+    w->report_ms = watch_now_ms();
+    if (w->report_failed) {
+        w->wait_ms = failed ? w->wait_ms * 2 : WATCH_LOOK_MS;
+        w->wait_ms = w->wait_ms < REPORT_WAIT_MS ? w->wait_ms : REPORT_WAIT_MS;
+        return false;
+    }
+    w->report_told.count = 0;
+    if (failed) {
+        cli_say(failures->tool, "%s: the report is written again", w->out);
+    }
+    return true;
 }
 
 /* Returns the text of the last failure that cli_fail counted for the file; "refused" if there is
@@ -122,38 +160,93 @@ static const char *reason_of(const struct cli_failures *failures) {
     return failures->last[0] ? failures->last : "refused";
 }
 
-/* Adds the files that have arrived to the history, and moves each to done/ or refused/. ST_NONE: no
- * file had arrived. ST_ERR: a file cannot be moved, or the history cannot be written, and the file
- * stays. */
-static enum st take_arrivals(struct classify_watch *w, struct arrivals *a,
-                             const struct watch_ops *ops, struct cli_failures *failures,
-                             struct err *e) {
+/* Adds the next file that has arrived to the history, and moves it to done/ or refused/. ST_NONE:
+ * no file is left. ST_ERR: a file cannot be moved, or the history cannot be written, and the file
+ * stays; if e has no_room, which may have been printed already, it can be taken later. */
+static enum st take_arrival(struct classify_watch *w, struct arrivals *a,
+                            const struct watch_ops *ops, struct cli_failures *failures,
+                            struct err *e) {
     const char *path;
-    enum st st = ST_OK;
-    bool any = false, broken = false;
-    while (!watch_ends && (st = arrivals_next(a, &path, e)) == ST_OK) {
-        struct strbuf copy = {0}; /* a copy, as operands are not const */
-        strbuf_addstr(&copy, path);
-        if (copy.failed) {
-            return err_nomem(e);
-        }
-        failures->last[0] = '\0';
-        bool taken = ops->add(ops->ctx, copy.data, &broken);
-        strbuf_release(&copy);
-        if (broken) {
-            return err_set(e, ERR_IO, "the history cannot be written");
-        }
-        if (arrivals_settle(a, taken ? NULL : reason_of(failures), e) != ST_OK) {
-            return ST_ERR;
-        }
-        w->done += taken;
-        w->refused += !taken;
-        any = true;
+    struct strbuf copy = {0}; /* a copy, as operands are not const */
+    enum st st = arrivals_next(a, &path, e);
+    if (st != ST_OK) {
+        return st;
     }
-    if (st == ST_ERR) {
+    strbuf_addstr(&copy, path);
+    if (copy.failed) {
+        return err_nomem(e);
+    }
+    failures->last[0] = '\0';
+    const enum watch_answer answer = ops->add(ops->ctx, copy.data);
+    strbuf_release(&copy);
+    if (answer == WATCH_NO_ROOM) {
+        return err_no_room(e);
+    }
+    if (answer == WATCH_BROKEN) {
+        return err_set(e, ERR_IO, "the history cannot be written");
+    }
+    if (arrivals_settle(a, answer == WATCH_TAKEN ? NULL : reason_of(failures), e) != ST_OK) {
         return ST_ERR;
     }
-    return any ? ST_OK : ST_NONE;
+    w->done += answer == WATCH_TAKEN;
+    w->refused += answer == WATCH_REFUSED;
+    return ST_OK;
+}
+
+/* Prints once that files wait, and why. */
+static void wait_for_room(struct classify_watch *w, struct arrivals *a,
+                          struct cli_failures *failures, struct err *e) {
+    err_context(e, "files wait");
+    cli_notice(failures, w->folder, e);
+    err_clear(e);
+    if (a) {
+        arrivals_leave(a);
+    }
+    w->waits = true;
+}
+
+/* Adds the files that have arrived to the history, until a report is due because of the time.
+ * *any: at least one was taken. ST_NONE: no file is left, or the files wait for room. ST_ERR: as
+ * take_arrival, for another reason than a full disk. */
+static enum st take_arrivals(struct classify_watch *w, struct arrivals *a,
+                             const struct watch_ops *ops, struct cli_failures *failures, bool *any,
+                             struct err *e) {
+    const uint64_t begun = watch_now_ms();
+    enum st st = ST_OK;
+    failures->told = &w->told;
+    while (!watch_ends && watch_now_ms() - begun < REPORT_EVERY_MS &&
+           (st = take_arrival(w, a, ops, failures, e)) == ST_OK) {
+        *any = true;
+        w->told.count = 0;
+        if (w->waits) {
+            cli_say(failures->tool, "%s: there is room again", w->folder);
+        }
+        w->waits = false;
+    }
+    if (st == ST_ERR && e->no_room) {
+        wait_for_room(w, a, failures, e);
+        st = ST_NONE;
+    }
+    failures->told = NULL;
+    (void)cli_exit_status(failures); /* prints what it still has to say of these files */
+    return st;
+}
+
+/* Opens the folder, unless that was done before, and takes what is there. Returns as
+ * take_arrivals. */
+static enum st look_for_files(struct classify_watch *w, struct arrivals **a,
+                              const struct watch_ops *ops, struct cli_failures *failures, bool *any,
+                              struct err *e) {
+    if (*a || arrivals_open(a, w->folder, e) == ST_OK) {
+        return take_arrivals(w, *a, ops, failures, any, e);
+    }
+    if (!e->no_room) {
+        return ST_ERR;
+    }
+    failures->told = &w->told;
+    wait_for_room(w, NULL, failures, e);
+    failures->told = NULL;
+    return ST_NONE;
 }
 
 int classify_watch(struct classify_watch *w, const struct watch_ops *ops,
@@ -162,16 +255,15 @@ int classify_watch(struct classify_watch *w, const struct watch_ops *ops,
     struct err e = {0};
     uint64_t symbols = state_of_symbols(w);
     bool due = true; /* the report must be written */
+    enum st st = ST_OK;
     catch_signals();
-    enum st st = arrivals_open(&a, w->folder, &e);
     while (st != ST_ERR && !watch_ends) {
-        st = take_arrivals(w, a, ops, failures, &e);
+        st = look_for_files(w, &a, ops, failures, &due, &e);
         uint64_t now = state_of_symbols(w);
-        due = due || st == ST_OK || now != symbols;
+        due = due || now != symbols;
         symbols = now;
         if (st != ST_ERR && due) {
-            /* If writing the report failed, it is tried again when the folder is next checked. */
-            due = write_report(w, ops, failures) != ST_OK;
+            due = !report_again(w, ops, failures);
         }
         if (st == ST_NONE && !watch_ends) {
             (void)poll(NULL, 0, WATCH_LOOK_MS);

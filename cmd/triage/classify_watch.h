@@ -6,13 +6,20 @@
 #include "base/strbuf.h"
 #include "classify/stats/triage.h"
 #include "cli.h"
+#include "history/run_history.h"
+
+/* What became of a file. */
+enum watch_answer {
+    WATCH_TAKEN,   /* it is in the history */
+    WATCH_REFUSED, /* the file, or a part of it, was refused, which was printed */
+    WATCH_NO_ROOM, /* a disk is full, which was printed; the file must stay, and be added later */
+    WATCH_BROKEN   /* the history cannot be written; the file must stay */
+};
 
 /* The operations of the watching command. */
 struct watch_ops {
-    /* Adds a file to the history, and commits. False: the file, or a part of it, was refused,
-     * which was printed. *broken is set if the history itself cannot be written; the file must
-     * then stay. */
-    bool (*add)(void *ctx, char *path, bool *broken);
+    /* Adds a file to the history, and commits. */
+    enum watch_answer (*add)(void *ctx, char *path);
     /* Writes the page to the file at path `page`, and appends the metrics to `metrics`. False: an
      * error was printed. */
     bool (*report)(void *ctx, const char *page, struct strbuf *metrics);
@@ -26,6 +33,13 @@ struct classify_watch {
     const char *const *symbols;
     size_t symbol_count;
     uint64_t done, refused; /* numbers of files that were added, and that were refused */
+    /* Private: */
+    bool waits;         /* files wait until a disk has room */
+    bool report_failed; /* the last report could not be written */
+    uint64_t report_ms; /* monotonic time of the last try to write the report, in ms */
+    uint64_t wait_ms;   /* time from a failed report to the next try */
+    /* What was printed since a file was last settled, and since a report was last written. */
+    struct cli_told told, report_told;
 };
 
 /* Checks that --watch comes with --out and a history (NULL = none) that are not in the watched
@@ -34,16 +48,16 @@ struct classify_watch {
 bool classify_check_watch(const struct cli_tool *tool, const struct classify_watch *w,
                           const char *history, bool excluded);
 /* Checks the folder once a second, until SIGTERM or SIGINT, which end the watch between two files.
- * Writes the report and the metrics at first, after files have come and after the symbols have
- * changed; a report that cannot be written is tried again at the next check. Returns CLI_OK, or
- * CLI_FAILED, with the error printed: the folder cannot be read or changed, the history cannot be
- * written, or memory ran out. */
+ * Writes the report and the metrics at first, after files have come, each half minute while more
+ * come, and after the symbols have changed; what cannot be written is tried again, after 1 s
+ * at first and after 16 s at last. While a disk is full, files wait: the first of them is tried
+ * again each second. Each of these messages is printed once, and the end of such a time, too.
+ * Returns CLI_OK, or CLI_FAILED, with the error printed: the folder cannot be read or changed, the
+ * history cannot be written, both for another reason than a full disk, or memory ran out. */
 int classify_watch(struct classify_watch *w, const struct watch_ops *ops,
                    struct cli_failures *failures);
-/* Appends the metrics of a finished triage in Prometheus' text form (exposition format 0.0.4).
- * added, known, too_old: numbers of dumps and session records that were new, already known, and too
- * old to keep. */
-void classify_metrics(struct strbuf *b, const struct triage *t, uint64_t added, uint64_t known,
-                      uint64_t too_old);
+/* Appends the metrics of a finished triage, and of what was added since the watch began, in
+ * Prometheus' text form (exposition format 0.0.4). */
+void classify_metrics(struct strbuf *b, const struct triage *t, const struct history_counts *c);
 
 #endif

@@ -1,4 +1,6 @@
 /* stallclassify: sorts dumps into buckets and prints these, the most important first. */
+#include <sys/stat.h>
+
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "classify/print/annotate.h"
@@ -12,6 +14,8 @@
 #include "triage/classify_explain.h"
 #include "triage/classify_marks.h"
 #include "triage/classify_run.h"
+
+enum { WATCH_SMALL_FILE = 65536 };
 
 static bool wants_page(const struct classify_settings *s) {
     return print_formats[s->output.format].page && !s->gate.partial;
@@ -408,6 +412,12 @@ static int classify_count_dumps(struct classify_run *run, const struct classify_
 
 /* ---- --watch ---- */
 
+/* Returns how many threads read the file: starting some takes longer than reading a small file. */
+static unsigned watch_threads(const char *path, uint64_t jobs) {
+    struct stat st;
+    return stat(path, &st) == 0 && st.st_size < WATCH_SMALL_FILE ? 1 : (unsigned)jobs;
+}
+
 static enum watch_answer watch_add(void *ctx, char *path) {
     const struct classify_report *r = ctx;
     struct classify_run *run = r->run;
@@ -420,7 +430,7 @@ static enum watch_answer watch_add(void *ctx, char *path) {
     }
     /* Reset, so that the limit of printed failures applies to each file. */
     failures->printed = failures->untold = 0;
-    (void)cli_symbols_run(&run->symbols, &run->dumps, (unsigned)r->s->jobs, operands, 1);
+    (void)cli_symbols_run(&run->symbols, &run->dumps, watch_threads(path, r->s->jobs), operands, 1);
     if (!run->broken && classify_commit_history(run->history, true, &e) != ST_OK) {
         classify_fail(run, run->history->path, &e);
         run->broken = true;

@@ -14,7 +14,17 @@
 #include "classify/keys/key.h"
 #include "classify/keys/version.h"
 
-enum { HISTORY_GROUP = 10000 /* dumps in one commit */, HISTORY_DAYS_MAX = 36500 };
+enum {
+    HISTORY_GROUP = 10000, /* dumps in one commit */
+    HISTORY_DAYS_MAX = 36500,
+    HISTORY_PAUSE_MS = 100 /* of commits, between two pauses for other writers */
+};
+
+uint64_t classify_now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
 
 /* ---- options ---- */
 
@@ -196,8 +206,9 @@ enum st classify_commit_history(struct classify_history *h, bool all, struct err
     const bool adding = history_is_adding(h->h);
     enum st st = history_commit(h->h, h->now, e);
     h->commit_ms = 0;
-    if (adding) {
+    if (adding && classify_now_ms() - h->pause_ms >= HISTORY_PAUSE_MS) {
         nanosleep(&pause, NULL);
+        h->pause_ms = classify_now_ms();
     }
     return st;
 }

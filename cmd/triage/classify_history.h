@@ -39,6 +39,7 @@ struct classify_history {
     uint64_t keep_bytes;      /* 0 = no limit */
     uint64_t commit_ms;       /* monotonic time in ms from which on the next pause of the input ends
                                  the group; 0 = the input has not paused in this group */
+    uint64_t pause_ms;        /* monotonic time of the last pause for other writers, in ms */
     uint64_t unreadable_told; /* number of unreadable dumps that were told as deleted */
     char now[32];             /* time of this run: "2026-11-20T10:00:00Z" */
     struct history_note note; /* the last result of history_note_of */
@@ -83,9 +84,11 @@ int classify_open_history(struct classify_history *h, const struct cli_tool *too
 /* Begins to add dumps, which are counted with the options o. False: an error was printed. */
 bool classify_begin_history(struct classify_history *h, const struct triage_options *o,
                             struct cli_failures *failures);
+/* Returns the monotonic time in ms. */
+uint64_t classify_now_ms(void);
 /* Commits the dumps added since the last commit, a group, if there are at least 10,000 of them, or,
- * with `all`, in any case, and then leaves the history to other writers for a moment. ST_ERR: as
- * history_commit. */
+ * with `all`, in any case, and then leaves the history to other writers for a moment, unless it did
+ * so within the last 100 ms. ST_ERR: as history_commit. */
 enum st classify_commit_history(struct classify_history *h, bool all, struct err *e);
 /* Adds the session records and the metric payloads in these files, values of --exposure, to the
  * history, after classify_begin_history. A file that cannot be read, or is a table, is printed and

@@ -78,12 +78,6 @@ static enum st classify_work(void *ctx, struct dump *d, void *result, unsigned w
     return run->annotate || run->periods.on ? annotate(run, d, r, e) : ST_OK;
 }
 
-static uint64_t monotonic_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* Writes the counts so far as a partial, with an empty line after it, and restarts them from zero.
  */
 static enum st next_partial(struct classify_run *run, struct err *e) {
@@ -103,7 +97,7 @@ static enum st next_partial(struct classify_run *run, struct err *e) {
 static enum st partial_if_due(struct classify_run *run, struct err *e) {
     bool due = run->every && run->since == run->every;
     if (run->every_ms && run->since > 0) {
-        uint64_t now = monotonic_ms();
+        uint64_t now = classify_now_ms();
         run->due_ms = run->due_ms ? run->due_ms : now + run->every_ms;
         due = due || now >= run->due_ms;
     }
@@ -288,7 +282,7 @@ static enum st commit_in_pause(struct classify_run *run, struct err *e) {
     if (!history_is_adding(run->history->h)) {
         return ST_OK;
     }
-    uint64_t now = monotonic_ms();
+    uint64_t now = classify_now_ms();
     struct classify_history *h = run->history;
     h->commit_ms = h->commit_ms ? h->commit_ms : now + COMMIT_AFTER_MS;
     return now < h->commit_ms ? ST_OK : classify_commit_history(h, true, e);
@@ -313,7 +307,7 @@ static void classify_idle(void *ctx) {
 /* Returns the ms until the next partial or commit is due; -1 = none is. */
 static int classify_wait_ms(void *ctx) {
     const struct classify_run *run = ctx;
-    uint64_t now = monotonic_ms();
+    uint64_t now = classify_now_ms();
     uint64_t commit_ms = run->history ? run->history->commit_ms : 0;
     uint64_t due = run->due_ms ? run->due_ms : commit_ms;
     if (!due || run->broken) {

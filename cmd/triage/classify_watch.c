@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "classify/print/bucket_list.h"
 #include "history/arrivals.h"
+#include "triage/classify_history.h"
 
 enum {
     WATCH_LOOK_MS = 1000,
@@ -99,12 +100,6 @@ void classify_metrics(struct strbuf *b, const struct triage *t, const struct his
 
 /* ---- the loop ---- */
 
-static uint64_t watch_now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 /* Writes the page and the metrics. False: an error was printed. */
 static bool write_report(const struct classify_watch *w, const struct watch_ops *ops,
                          struct cli_failures *failures) {
@@ -134,14 +129,14 @@ static bool write_report(const struct classify_watch *w, const struct watch_ops 
  * waits for nothing. False: it must be tried again. */
 static bool report_again(struct classify_watch *w, const struct watch_ops *ops,
                          struct cli_failures *failures) {
-    if (w->report_failed && watch_now_ms() - w->report_ms < w->wait_ms && !watch_ends) {
+    if (w->report_failed && classify_now_ms() - w->report_ms < w->wait_ms && !watch_ends) {
         return false;
     }
     const bool failed = w->report_failed;
     failures->told = &w->report_told;
     w->report_failed = !write_report(w, ops, failures);
     failures->told = NULL;
-    w->report_ms = watch_now_ms();
+    w->report_ms = classify_now_ms();
     if (w->report_failed) {
         w->wait_ms = failed ? w->wait_ms * 2 : WATCH_LOOK_MS;
         w->wait_ms = w->wait_ms < REPORT_WAIT_MS ? w->wait_ms : REPORT_WAIT_MS;
@@ -211,10 +206,10 @@ static void wait_for_room(struct classify_watch *w, struct arrivals *a,
 static enum st take_arrivals(struct classify_watch *w, struct arrivals *a,
                              const struct watch_ops *ops, struct cli_failures *failures, bool *any,
                              struct err *e) {
-    const uint64_t begun = watch_now_ms();
+    const uint64_t begun = classify_now_ms();
     enum st st = ST_OK;
     failures->told = &w->told;
-    while (!watch_ends && watch_now_ms() - begun < REPORT_EVERY_MS &&
+    while (!watch_ends && classify_now_ms() - begun < REPORT_EVERY_MS &&
            (st = take_arrival(w, a, ops, failures, e)) == ST_OK) {
         *any = true;
         w->told.count = 0;

@@ -24,7 +24,8 @@ struct history_view {
     struct keyer *keyer;
     triage_resolve resolve;
     void *resolve_ctx;
-    uint64_t dumps; /* number of dumps in `sums` */
+    uint64_t dumps;    /* number of dumps in `sums` */
+    struct err damage; /* the first damaged dump */
     struct map versions;
     VEC(struct view_sum) sums; /* sums that were found */
 };
@@ -65,7 +66,7 @@ static enum st show_dump(void *ctx, const char *text, size_t len, struct err *e)
     st = st == ST_OK ? shown_add_dump(v->t, v->rank, &d, &key, &why) : st;
     dump_release(&d);
     if (st == ST_ERR) {
-        return err_set(e, why.code, "a dump of the history: %s", why.text);
+        return err_set(e, why.code == ERR_NOMEM ? ERR_NOMEM : ERR_FORMAT, "%s", why.text);
     }
     return ST_OK;
 }
@@ -86,7 +87,15 @@ static enum st note_sums(struct history_view *v, uint64_t id, struct err *e) {
 }
 
 static enum st show_dumps(struct history_view *v, uint64_t id, struct err *e) {
-    return history_dumps_of(v->h->h, &v->h->span, id, show_dump, v, e);
+    struct err damage = {0};
+    if (history_dumps_of(v->h->h, &v->h->span, id, show_dump, v, &damage) == ST_OK) {
+        return ST_OK;
+    }
+    if (damage.code != ERR_FORMAT) {
+        return err_set(e, damage.code, "%s", damage.text);
+    }
+    err_set(&v->damage, damage.code, "%s", damage.text);
+    return ST_OK;
 }
 
 /* Adds a bucket's sums and dumps from the history. The sums are left out if their number of dumps
@@ -154,6 +163,9 @@ bool classify_show_history(struct classify_history *h, struct triage *t, size_t 
     }
     VEC_RELEASE(&v.sums);
     map_release(&v.versions);
+    if (st == ST_OK && err_is(&v.damage)) {
+        cli_fail(failures, h->path, &v.damage);
+    }
     return st == ST_OK || cli_fail(failures, h->path, &e);
 }
 

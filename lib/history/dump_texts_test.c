@@ -11,32 +11,31 @@
 #include "history/fixture_history_test.h"
 #include "history/pack_text.h"
 
-static void print_text(unsigned n, char *text, size_t size) {
-    snprintf(text, size,
-             "{\"format\":\"stall-dump/1\",\"id\":\"dump-%u\",\"user\":\"somebody-%u\","
-             "\"device\":{\"os\":\"iOS 17.6\",\"arch\":\"arm64\"},\"images\":[],\"threads\":[]}\n",
-             n, n % 10);
+/* Sets the members of dump n that its text has, and its text. */
+static void describe_dump(struct dump *d, unsigned n, char id[32], char user[32],
+                          char text[FIXTURE_TEXT]) {
+    snprintf(id, 32, "dump-%u", n);
+    snprintf(user, 32, "somebody-%u", n % 10);
+    d->id = id;
+    d->user = user;
+    d->time = "2026-11-10T10:00:00Z";
+    d->app.version = "5.0";
+    d->app.build = "1";
+    d->stall.span_ms = 900;
+    fixture_text(d, text);
 }
 
 /* Adds dumps, each of a bucket of its own. */
 static void add_dumps(struct fixture_history *f, unsigned from, unsigned to) {
     reopen(f, HISTORY_WRITE);
     for (unsigned n = from; n < to; n++) {
-        char id[32], user[32], inner[32], text[512];
-        snprintf(id, sizeof id, "dump-%u", n);
-        snprintf(user, sizeof user, "somebody-%u", n % 10);
+        char id[32], user[32], inner[32], text[FIXTURE_TEXT];
         snprintf(inner, sizeof inner, "save_%u", n);
-        print_text(n, text, sizeof text);
         const char *const frames[] = {inner, names[1], names[2]};
-        struct fixture x = {.d = {.id = id,
-                                  .user = user,
-                                  .time = "2026-11-10T10:00:00Z",
-                                  .app = {.version = "5.0", .build = "1"},
-                                  .device = {.cpus = -1},
-                                  .text = text,
-                                  .text_len = strlen(text)}};
+        struct fixture x = {.d = {.device = {.cpus = -1}}};
         struct stall_key key;
-        x.d.stall.span_ms = x.d.stall.duration_ms = 900;
+        describe_dump(&x.d, n, id, user, text);
+        x.d.stall.duration_ms = 900;
         x.d.stall.ended = true;
         fixture_names(&x, frames, 3, 1);
         assert_int_equal(keyer_key(f->keyer, &x.d, &key, NULL), ST_OK);
@@ -48,12 +47,13 @@ static void add_dumps(struct fixture_history *f, unsigned from, unsigned to) {
 
 static enum st check_text(void *ctx, const char *text, size_t len, struct err *e) {
     (void)e;
-    char want[512];
+    char id[32], user[32], want[FIXTURE_TEXT];
+    struct dump d = {0};
     static const char head[] = "{\"format\":\"stall-dump/1\",\"id\":\"dump-";
     assert_true(len > strlen(head) && memcmp(text, head, strlen(head)) == 0);
     uint64_t n;
     assert_true(parse_u64(text + strlen(head), strcspn(text + strlen(head), "\""), 1000, &n));
-    print_text((unsigned)n, want, sizeof want);
+    describe_dump(&d, (unsigned)n, id, user, want);
     assert_int_equal(len, strlen(want));
     assert_string_equal(text, want);
     ++*(unsigned *)ctx;
@@ -118,7 +118,7 @@ static void a_damaged_or_missing_text_is_found(void **state) {
         reopen(f, HISTORY_READ);
         assert_int_equal(history_check(f->h, &out, NULL), ST_NONE);
         assert_int_equal(sink_close(&out, NULL), ST_OK);
-        assert_non_null(strstr(strbuf_cstr(&said), "a dump cannot be read"));
+        assert_non_null(strstr(strbuf_cstr(&said), ": it cannot be read"));
         assert_int_equal(strstr(strbuf_cstr(&said), "dump_shared ") != NULL, i > 1 && i < 6);
         strbuf_release(&said);
         if (i + 1 < sizeof damages / sizeof *damages) {

@@ -79,10 +79,26 @@ static inline void reopen(struct fixture_history *f, enum history_access access)
     }
 }
 
+enum { FIXTURE_TEXT = 512 };
+/* Sets the dump's text to one that has its id, user, time, app and span. */
+static inline void fixture_text(struct dump *d, char text[FIXTURE_TEXT]) {
+    int len = snprintf(text, FIXTURE_TEXT,
+                       "{\"format\":\"stall-dump/1\",\"id\":\"%s\",\"user\":\"%s\","
+                       "\"time\":\"%s\",\"app\":{\"version\":\"%s\",\"build\":\"%s\"},"
+                       "\"device\":{\"os\":\"iOS 17.6\",\"arch\":\"arm64\"},"
+                       "\"stall\":{\"span_ms\":%lld},\"images\":[],\"threads\":[]}\n",
+                       d->id, d->user ? d->user : "", d->time ? d->time : "",
+                       d->app.version ? d->app.version : "", d->app.build ? d->app.build : "",
+                       (long long)d->stall.span_ms);
+    assert_in_range(len, 1, FIXTURE_TEXT - 1);
+    d->text = text;
+    d->text_len = (size_t)len;
+}
+
 /* Offers dump number n to t: version 5.(n mod 4), day n mod 9, user n mod 50, in one of f->buckets
  * buckets, 7 if that is 0. */
 static inline enum st try_offer(struct fixture_history *f, struct triage *t, unsigned n) {
-    char id[32], user[32], time[32], version[16], inner[32];
+    char id[32], user[32], time[32], version[16], inner[32], text[FIXTURE_TEXT];
     snprintf(id, sizeof id, "dump-%u", n);
     snprintf(user, sizeof user, "user-%u", n % 50);
     snprintf(time, sizeof time, "2026-11-%02uT10:00:%02uZ", 10 + n % 9, n % 60);
@@ -93,13 +109,12 @@ static inline enum st try_offer(struct fixture_history *f, struct triage *t, uns
                               .user = user,
                               .time = time,
                               .app = {.version = version, .build = "1"},
-                              .device = {.os = n % 2 ? "iOS 17.6" : "iOS 18.7", .cpus = -1},
-                              .text = id,
-                              .text_len = strlen(id)}};
+                              .device = {.os = n % 2 ? "iOS 17.6" : "iOS 18.7", .cpus = -1}}};
     struct stall_key key;
     x.d.stall.span_ms = x.d.stall.duration_ms = 700 + n % 1000;
     x.d.stall.ended = true;
     x.d.stall.threshold_ms = 700;
+    fixture_text(&x.d, text);
     fixture_names(&x, frames, 3, 1);
     if (keyer_key(f->keyer, &x.d, &key, NULL) != ST_OK) {
         return ST_ERR;

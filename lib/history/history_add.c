@@ -283,9 +283,18 @@ struct part_ids {
     VEC(int64_t) ids;
 };
 
+static bool is_unmerged(const struct history *h, int64_t part) {
+    for (size_t i = 0; i < h->unmerged.len; i++) {
+        if (h->unmerged.data[i] == part) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Lists the cell's parts of the current rules that are of the size class of the cell's counts which
- * are not written yet. Parts in a kept sum are left out, because they are never merged with
- * others. */
+ * are not written yet. Parts in a kept sum are left out, because they are never merged with others,
+ * and so are damaged parts, which stay as they are. */
 static enum st list_equal_parts(struct history *h, int64_t row, const struct history_cell *cell,
                                 struct part_ids *parts, struct err *e) {
     struct sql_statement *s;
@@ -304,7 +313,7 @@ static enum st list_equal_parts(struct history *h, int64_t row, const struct his
     sql_bind_count(s, 4, most < INT64_MAX ? most : INT64_MAX);
     enum st st;
     while ((st = sql_next(s, e)) == ST_OK) {
-        if (!VEC_PUSH(&parts->ids, sql_number(s, 0))) {
+        if (!is_unmerged(h, sql_number(s, 0)) && !VEC_PUSH(&parts->ids, sql_number(s, 0))) {
             st = err_nomem(e);
             break;
         }
@@ -313,26 +322,31 @@ static enum st list_equal_parts(struct history *h, int64_t row, const struct his
     return st == ST_ERR ? ST_ERR : ST_OK;
 }
 
-/* Merges a part into the cell's counts, and deletes the part. */
+/* Merges a part into the cell's counts, and deletes the part. A damaged part stays, and is noted in
+ * h->unmerged. */
 static enum st take_equal_part(struct history *h, int64_t part, struct history_cell *cell,
                                struct err *e) {
-    struct sql_statement *s;
+    struct sql_statement *s = history_statement(h, HISTORY_PART_GET, e);
     struct triage *old = NULL;
+    struct err damage = {0};
     uint64_t dumps = 0;
-    if (sql_prepare(h->file, &s, "SELECT dumps, partial FROM part WHERE id = ?1", e) != ST_OK) {
+    if (!s) {
         return ST_ERR;
     }
     sql_bind_number(s, 1, part);
-    enum st st = sql_next(s, e);
+    enum st st = sql_next(s, &damage);
     if (st == ST_OK) {
         size_t len;
-        const void *bytes = sql_bytes(s, 1, &len);
-        dumps = (uint64_t)sql_number(s, 0);
-        st = history_part(h, bytes, len, &old, e);
+        const void *bytes = sql_bytes(s, 0, &len);
+        dumps = (uint64_t)sql_number(s, 2);
+        st = history_part_of_row(h, h->rules, dumps, bytes, len, &old, &damage);
     }
-    sql_finish(s);
+    sql_reset(s);
+    if (damage.code == ERR_NOMEM || damage.code == ERR_IO) {
+        return err_set(e, damage.code, "%s", damage.text);
+    }
     if (st != ST_OK) {
-        return st == ST_NONE ? err_set(e, ERR_FORMAT, "a part of the history is missing") : ST_ERR;
+        return VEC_PUSH(&h->unmerged, part) ? ST_OK : err_nomem(e);
     }
     cell->dumps += dumps;
     st = triage_merge(cell->t, old, e);

@@ -2,7 +2,6 @@
  * their text in common, so they are packed against a shared text, which is made of some of them
  * without personal data. Its number is a hash of it, so that it stands for the same text in each
  * process, even if the text was deleted since and another one made. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/gz.h"
@@ -92,7 +91,7 @@ enum st history_dump_text(struct history *h, const void *bytes, size_t len, stru
     }
     return damage.code == ERR_NOMEM || damage.code == ERR_IO
                ? err_set(e, damage.code, "%s", damage.text)
-               : err_set(e, ERR_FORMAT, "the history is damaged: a dump cannot be read");
+               : err_set(e, ERR_FORMAT, "it cannot be read");
 }
 
 /* ---- packing ---- */
@@ -303,7 +302,7 @@ enum st history_renew_dump_shared(struct history *h, struct err *e) {
     return st;
 }
 
-enum st history_check_dump_shared(struct history *h, struct sink *out, bool *sound, struct err *e) {
+enum st history_check_dump_shared(struct history *h, struct history_faults *f, struct err *e) {
     struct sql_statement *s;
     if (h->version < HISTORY_DUMP_SHARED_FROM) {
         return ST_OK;
@@ -317,13 +316,7 @@ enum st history_check_dump_shared(struct history *h, struct sink *out, bool *sou
         const int64_t id = sql_number(s, 0);
         st = id == (uint32_t)id ? take_dump_shared(h, (uint32_t)id, &damage)
                                 : err_set(&damage, ERR_FORMAT, "it has no number of a text");
-        if (st == ST_ERR && damage.code == ERR_NOMEM) {
-            err_nomem(e);
-        } else if (st == ST_ERR) {
-            sink_printf(out, "dump_shared %" PRId64 ": %s\n", id, damage.text);
-            *sound = false;
-            st = ST_OK;
-        }
+        st = st == ST_ERR ? history_row_fault(f, "dump_shared", id, &damage, e) : st;
     }
     sql_finish(s);
     return st == ST_ERR || more == ST_ERR ? ST_ERR : ST_OK;

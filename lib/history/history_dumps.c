@@ -330,7 +330,7 @@ static enum st drop_lightest(struct history *h, struct err *e) {
         return st;
     }
     if (sql_prepare(h->file, &s,
-                    "SELECT d.bucket, sum(length(d.text)), (SELECT sum(b.stalled_ms)"
+                    "SELECT d.bucket, sum(length(d.text)), (SELECT total(b.stalled_ms)"
                     " FROM bucket_day b WHERE b.bucket = d.bucket) AS ms"
                     " FROM dump d GROUP BY d.bucket ORDER BY ms, d.bucket",
                     e) != ST_OK) {
@@ -383,18 +383,30 @@ enum st history_dumps_of(struct history *h, const struct history_span *span, uin
     }
     sql_bind_count(s, 1, bucket);
     enum st st = ST_OK, more = ST_OK;
+    struct err first = {0};
     while (st != ST_ERR && (more = sql_next(s, e)) == ST_OK) {
+        struct err damage = {0};
         int32_t day;
         st = history_cell_is_wanted(span, s, 1, &day, e);
         if (st == ST_OK) {
             size_t len;
             const void *bytes = sql_bytes(s, 4, &len);
-            st = history_dump_text(h, bytes, len, e);
-            st = st == ST_OK ? visit(ctx, strbuf_cstr(&h->text), h->text.len, e) : st;
+            st = history_dump_text(h, bytes, len, &damage);
+            st = st == ST_OK ? visit(ctx, strbuf_cstr(&h->text), h->text.len, &damage) : st;
+        }
+        if (err_is(&damage) && damage.code != ERR_FORMAT) {
+            err_set(e, damage.code, "%s", damage.text);
+        } else if (err_is(&damage)) {
+            err_set(&first, ERR_FORMAT, "the history is damaged: dump %" PRId64 ": %s",
+                    sql_number(s, 0), damage.text);
+            st = ST_OK;
         }
     }
     sql_reset(s);
-    return st == ST_ERR || more == ST_ERR ? ST_ERR : ST_OK;
+    if (st == ST_ERR || more == ST_ERR) {
+        return ST_ERR;
+    }
+    return err_is(&first) ? err_set(e, first.code, "%s", first.text) : ST_OK;
 }
 
 enum st history_number_dumps(struct history *h, uint64_t bucket, uint64_t *number, struct err *e) {
@@ -447,7 +459,8 @@ enum st history_sums(struct history *h, const struct history_span *span, history
                      void *ctx, struct err *e) {
     struct sql_statement *s;
     const char *text = h->version < 3
-                           ? "SELECT c.day, c.version, c.build, sum(d.dumps), sum(d.stalled_ms)"
+                           ? "SELECT c.day, c.version, c.build, CAST(total(d.dumps) AS INTEGER),"
+                             " CAST(total(d.stalled_ms) AS INTEGER)"
                              " FROM bucket_day d JOIN cell c ON c.id = d.cell GROUP BY c.id"
                              " ORDER BY c.day DESC"
                            : "SELECT c.day, c.version, c.build, s.dumps, s.stalled_ms"

@@ -109,7 +109,7 @@ static enum st note_cells(struct history *h, uint64_t id, struct note_texts *t, 
         }
         int32_t day;
         if (history_cell_day(s, 0, &day, e) != ST_OK) {
-            return ST_ERR;
+            return err_context(e, "the history is damaged");
         }
         if (day != HISTORY_NO_DAY) {
             bool first = t->first_day == HISTORY_NO_DAY;
@@ -241,7 +241,7 @@ enum st history_ids_each(struct history *h, uint64_t bucket, history_bucket_visi
 
 /* ---- marks ---- */
 
-static enum st check_mark(const char *name, const char *value, struct err *e) {
+enum st history_mark_check(const char *name, const char *value, struct err *e) {
     size_t i = 0;
     int32_t day;
     while (i < HISTORY_MARKS && strcmp(name, history_marks[i].name) != 0) {
@@ -297,7 +297,7 @@ static enum st put_mark(struct history *h, uint64_t id, const char *name, const 
 enum st history_mark(struct history *h, const char *id, const char *name, const char *value,
                      const char *at, struct err *e) {
     uint64_t number;
-    if (check_mark(name, value, e) != ST_OK) {
+    if (history_mark_check(name, value, e) != ST_OK) {
         return ST_ERR;
     }
     if (!parse_bucket(id, &number)) {

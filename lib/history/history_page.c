@@ -57,6 +57,7 @@ static enum st number_parts(struct history *h, const struct history_span *span,
                             struct history_parts *parts, int64_t *base, uint64_t *number,
                             struct err *e) {
     enum st st = history_list_parts(h, span, parts, e);
+    st = st == ST_OK && parts->left_out ? ST_NONE : st;
     st = st == ST_OK ? history_find_sums(h, parts, base, e) : st;
     uint64_t hash = hash_u64(hash_u64(*number ^ parts->rows.len) ^ parts->marks);
     for (size_t i = 0; st == ST_OK && i < parts->rows.len; i++) {
@@ -74,7 +75,8 @@ static enum st number_parts(struct history *h, const struct history_span *span,
 }
 
 /* Finds the kept sum beside which the page of a span is stored, the one with the most dumps, and
- * sets *number to a hash of the parts by which the page is known. ST_NONE: no sum can be used. */
+ * sets *number to a hash of the parts by which the page is known. ST_NONE: no sum can be used, or a
+ * part is damaged. */
 static enum st identify_page(struct history *h, const struct history_span *span,
                              struct page_parts *parts, int64_t *base, uint64_t *number,
                              struct err *e) {
@@ -226,7 +228,7 @@ static enum st check_page(struct history *h, struct sql_statement *s, struct err
     return st;
 }
 
-enum st history_check_pages(struct history *h, struct sink *out, bool *sound, struct err *e) {
+enum st history_check_pages(struct history *h, struct history_faults *f, struct err *e) {
     struct sql_statement *s;
     if (h->version < HISTORY_VERSION) {
         return ST_OK;
@@ -242,13 +244,7 @@ enum st history_check_pages(struct history *h, struct sink *out, bool *sound, st
     while (st == ST_OK && (more = sql_next(s, e)) == ST_OK) {
         struct err damage = {0};
         st = check_page(h, s, &damage);
-        if (st == ST_ERR && damage.code == ERR_NOMEM) {
-            err_nomem(e);
-        } else if (st == ST_ERR) {
-            sink_printf(out, "rolled_page %" PRId64 ": %s\n", sql_number(s, 0), damage.text);
-            *sound = false;
-            st = ST_OK;
-        }
+        st = st == ST_ERR ? history_row_fault(f, "rolled_page", sql_number(s, 0), &damage, e) : st;
     }
     sql_finish(s);
     return st == ST_ERR || more == ST_ERR ? ST_ERR : ST_OK;

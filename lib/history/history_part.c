@@ -1,7 +1,10 @@
 /* Reads and writes one part: a triage as a partial, packed. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/gz.h"
+#include "base/parse.h"
+#include "classify/summary/shown.h"
 #include "history/history_private.h"
 
 enum { PART_ROOM = 1 << 20 };
@@ -117,5 +120,62 @@ enum st history_part(struct history *h, const void *bytes, size_t len, struct tr
         triage_free(*out);
         *out = NULL;
     }
-    return st == ST_OK ? ST_OK : err_context(e, "a part of the history is damaged");
+    return st;
+}
+
+/* ---- rows ---- */
+
+/* Reads the hash of a set of rules, and the cap of the history. */
+static enum st made_with(struct history *h, int64_t rules, uint64_t *hash, uint64_t *cap,
+                         struct err *e) {
+    struct sql_statement *s = history_statement(h, HISTORY_MADE_WITH, e);
+    if (!s) {
+        return ST_ERR;
+    }
+    sql_bind_number(s, 1, rules);
+    enum st st = sql_next(s, e);
+    if (st == ST_OK) {
+        const char *hex = sql_text(s, 0), *ms = sql_text(s, 1);
+        bool known =
+            parse_hex(hex, strlen(hex), hash) && parse_u64(ms, strlen(ms), UINT64_MAX, cap);
+        st = known ? ST_OK : ST_NONE;
+    }
+    sql_reset(s);
+    return st == ST_NONE ? err_set(e, ERR_FORMAT, "nothing says with which rules it was made") : st;
+}
+
+/* Was the partial made as its row says? */
+static enum st fits_row(struct history *h, int64_t rules, uint64_t dumps, const struct triage *t,
+                        struct err *e) {
+    static const bool none_open[APART_COUNT] = {0};
+    const struct triage_options *o = triage_options_of(t);
+    uint64_t hash, cap;
+    if (made_with(h, rules, &hash, &cap, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (o->rules_hash != hash) {
+        return err_set(e, ERR_FORMAT, "made with other rules than its row says");
+    }
+    if (o->cap_ms != cap) {
+        return err_set(e, ERR_FORMAT, "made with another --cap");
+    }
+    if (o->where || memcmp(o->open, none_open, sizeof none_open) != 0) {
+        return err_set(e, ERR_FORMAT, "made with a filter");
+    }
+    if (shown_read_count(t) != dumps) {
+        return err_set(e, ERR_FORMAT, "it has %" PRIu64 " dumps, and its row says %" PRId64,
+                       shown_read_count(t), (int64_t)dumps);
+    }
+    return ST_OK;
+}
+
+enum st history_part_of_row(struct history *h, int64_t rules, uint64_t dumps, const void *bytes,
+                            size_t len, struct triage **out, struct err *e) {
+    enum st st = history_part(h, bytes, len, out, e);
+    st = st == ST_OK ? fits_row(h, rules, dumps, *out, e) : st;
+    if (st != ST_OK) {
+        triage_free(*out);
+        *out = NULL;
+    }
+    return st;
 }

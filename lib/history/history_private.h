@@ -16,6 +16,7 @@ enum history_statement {
     HISTORY_CELL_GET,
     HISTORY_PART_PUT,
     HISTORY_PART_GET,
+    HISTORY_MADE_WITH,
     HISTORY_BUCKET_PUT,
     HISTORY_BUCKET_DAY_PUT,
     HISTORY_ALIAS_PUT,
@@ -81,7 +82,12 @@ struct history_part_row {
 };
 struct history_parts {
     VEC(struct history_part_row) rows; /* ascending by id */
-    uint64_t marks; /* hash of the ids of the buckets with marks, which a page does not join */
+    uint64_t marks;    /* hash of the ids of the buckets with marks, which a page does not join */
+    uint64_t left_out; /* number of parts that are damaged: they are not in `rows`, or were not
+                          merged */
+    uint64_t astray;   /* those of them that have no cell, or a damaged one */
+    struct err first;  /* error of the first damaged part, whose id is first_id */
+    int64_t first_id;
 };
 
 struct history {
@@ -108,6 +114,8 @@ struct history {
     struct history_counts committed; /* `counts` after the last commit */
     struct strbuf scratch, text, zip;
     struct strbuf said_rules; /* rules that history_options returns */
+    bool astray_told;         /* history_read has told of the parts that have no cell */
+    VEC(int64_t) unmerged;    /* parts that are not merged with others, because they are damaged */
     bool sound; /* history_save may write: the structure of the file was found to be sound, or this
                    handle can write, and then it is not examined */
     struct packer *packer;             /* NULL = not made yet */
@@ -163,21 +171,34 @@ enum st history_zip_alone(struct history *h, const struct triage *t, struct strb
  * The function uses h->text and h->zip. ST_ERR: as history_add. */
 enum st history_zip_shared(struct history *h, const struct triage *t, struct strbuf *zip,
                            struct err *e) BASE_MUST_USE;
-/* Unpacks a part of the table, which may be of any origin, and parses it into a triage, which the
- * caller frees with triage_free. The function uses h->text. *out is NULL on ST_ERR. Never ST_NONE.
- */
+/* Unpacks a partial of any table, which may be of any origin, and parses it into a triage, which
+ * the caller frees with triage_free. The function uses h->text. *out is NULL on ST_ERR. Never
+ * ST_NONE. */
 enum st history_part(struct history *h, const void *bytes, size_t len, struct triage **out,
                      struct err *e) BASE_MUST_USE;
+/* As history_part, for a row of the table part or rolled whose column `rules` and `dumps` have
+ * these values. ST_ERR, too, if the partial was made with other rules, another cap or a filter, or
+ * has another number of dumps, so that it contradicts its row (ERR_FORMAT). */
+enum st history_part_of_row(struct history *h, int64_t rules, uint64_t dumps, const void *bytes,
+                            size_t len, struct triage **out, struct err *e) BASE_MUST_USE;
+
+/* Can people set a mark of this name to this value, of which "" removes it? ST_ERR: no (ERR_USAGE).
+ * Never ST_NONE. */
+enum st history_mark_check(const char *name, const char *value, struct err *e) BASE_MUST_USE;
 
 /* Is the number a day from 0001-01-01 to 9999-12-31, which can be written as a date? */
 bool history_day_is_one(int64_t day);
 /* Reads a cell's day from column `at`; HISTORY_NO_DAY: it has none. ST_ERR: the column is no day,
- * because the history is damaged. */
+ * because the history is damaged. Never ST_NONE. */
 enum st history_cell_day(struct sql_statement *s, int at, int32_t *day,
                          struct err *e) BASE_MUST_USE;
+/* Are the columns from `at` on a cell's day, version and build? ST_ERR: one is of another kind, or
+ * there is no cell, because the history is damaged. Never ST_NONE. */
+enum st history_cell_check(struct sql_statement *s, int at, struct err *e) BASE_MUST_USE;
 /* Does the span include a cell, whose day, version and build are in the columns from `at` on? The
- * filter's terms are applied to the three columns as if they were members of a dump. ST_OK: yes;
- * ST_NONE: no; *day is set in both cases. ST_ERR: as history_cell_day, or out of memory. */
+ * filter's terms are applied to the three columns as if they were members of a dump. ST_OK: yes,
+ * and *day is set. ST_NONE: no, or the cell is damaged (history_cell_check). ST_ERR: out of memory.
+ */
 enum st history_cell_is_wanted(const struct history_span *span, struct sql_statement *s, int at,
                                int32_t *day, struct err *e);
 
@@ -203,6 +224,26 @@ enum st history_add_values(struct history_value_sums *sums, const struct triage 
  * history_check. */
 enum st history_values_match(struct history *h, int64_t cell, struct history_value_sums *sums,
                              struct err *e) BASE_MUST_USE;
+
+/* ---- examination, history_check.c and history_check_rows.c ---- */
+
+/* The faults that an examination of a history has found. */
+struct history_faults {
+    struct sink *out; /* gets one line for each fault */
+    bool sound;       /* there was none */
+};
+/* Tells a fault: writes a line, in which characters that may not be shown are replaced, and sets
+ * f->sound to false. ST_ERR: out of memory. */
+enum st history_fault(struct history_faults *f, struct err *e, const char *fmt, ...)
+    BASE_PRINTF(3, 4) BASE_MUST_USE;
+/* Tells that a row is damaged, as history_fault does; but if the damage is that memory ran out,
+ * tells nothing and sets e. ST_ERR: out of memory. */
+enum st history_row_fault(struct history_faults *f, const char *table, int64_t row,
+                          const struct err *damage, struct err *e) BASE_MUST_USE;
+/* Checks the rows of all tables for themselves: the kinds of their values, the rows that they refer
+ * to, facts, rules, marks, and kept dumps. ST_ERR: as history_check. */
+enum st history_check_rows(struct history *h, struct history_faults *f,
+                           struct err *e) BASE_MUST_USE;
 
 /* ---- dumps to be shown, history_dumps.c ---- */
 
@@ -239,9 +280,8 @@ enum st history_pack_dump(struct history *h, const char *text, size_t len,
  * deleted and counted in h->counts.unreadable, which the caller sets back if it undoes the
  * transaction. No effect if there is no shared text. ST_ERR: as history_add. */
 enum st history_renew_dump_shared(struct history *h, struct err *e) BASE_MUST_USE;
-/* Checks that the shared texts can be read. Prints each fault on a line, and then sets *sound to
- * false. ST_ERR: as history_check. */
-enum st history_check_dump_shared(struct history *h, struct sink *out, bool *sound,
+/* Checks that the shared texts can be read. ST_ERR: as history_check. */
+enum st history_check_dump_shared(struct history *h, struct history_faults *f,
                                   struct err *e) BASE_MUST_USE;
 
 /* ---- texts that partials share, history_shared.c ---- */
@@ -256,8 +296,8 @@ enum st history_packer(struct history *h, struct err *e) BASE_MUST_USE;
  * or the text is damaged (ERR_FORMAT); out of memory; or the file cannot be read. */
 enum st history_shared_text(struct history *h, uint32_t number, const struct history_shared **out,
                             struct err *e) BASE_MUST_USE;
-/* Sets *out to the newest shared text, or to none, borrowed as by history_shared_text. ST_ERR: out
- * of memory, the text is damaged, or the file cannot be read. */
+/* Sets *out to the newest shared text, or to none if there is none or it is damaged, borrowed as by
+ * history_shared_text. ST_ERR: out of memory, or the file cannot be read. */
 enum st history_newest_shared(struct history *h, const struct history_shared **out,
                               struct err *e) BASE_MUST_USE;
 /* Adds the tables of the partial in h->text, at most their first 4 MiB, as a shared text, if they
@@ -274,13 +314,15 @@ void history_drop_shared(struct history *h);
 
 /* ---- sums of parts, history_roll.c ---- */
 
-/* Appends the parts of a span, and sets parts->marks. ST_ERR: as history_read. */
+/* Appends the parts of a span, and sets parts->marks. A part without a cell, or with a damaged
+ * one, may be of any span; it is counted in parts->astray. ST_ERR: out of memory, or the file
+ * cannot be read. */
 enum st history_list_parts(struct history *h, const struct history_span *span,
                            struct history_parts *parts, struct err *e) BASE_MUST_USE;
 /* Checks that the kept pages which this build made can be read, that their rows fit their buckets,
- * and that they have at least as many dumps as the sums beside which they are stored. Prints each
- * fault on a line, and then sets *sound to false. ST_ERR: as history_check. */
-enum st history_check_pages(struct history *h, struct sink *out, bool *sound,
+ * and that they have at least as many dumps as the sums beside which they are stored. ST_ERR: as
+ * history_check. */
+enum st history_check_pages(struct history *h, struct history_faults *f,
                             struct err *e) BASE_MUST_USE;
 /* Returns a hash of the packed bytes of a part; never 0. */
 uint64_t history_part_content(const void *bytes, size_t len);
@@ -317,8 +359,8 @@ struct rolled_sum {
     struct triage *rest; /* what was read besides `base` and is not merged into `t` yet; NULL =
                             nothing; the owner calls triage_free */
 };
-/* Merges a triage into the sum: into `rest` if the sum has a base, else into `t`. The triage is
- * taken over in any case. ST_ERR: as triage_merge; its ERR_USAGE means a forged part. */
+/* Merges a triage, which history_part_of_row has read, into the sum: into `rest` if the sum has a
+ * base, else into `t`. The triage is taken over in any case. ST_ERR: as triage_merge. */
 enum st history_sum_take(struct rolled_sum *sum, struct triage *t, struct err *e) BASE_MUST_USE;
 /* Merges `rest` into `t`, and frees it. ST_ERR: as history_sum_take. */
 enum st history_sum_join(struct rolled_sum *sum, struct err *e) BASE_MUST_USE;

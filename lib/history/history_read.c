@@ -1,4 +1,5 @@
 /* Reads the counts of a history: merges the parts of the selected days and versions. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,24 +18,27 @@ bool history_options(struct history *h, struct triage_options *o, struct err *e)
         err_set(e, ERR_FORMAT, "the history is damaged: cap_ms is no number");
         return false;
     }
-    if (sql_prepare(h->file, &s, "SELECT hash, words FROM rules ORDER BY id DESC LIMIT 1", e) !=
-        ST_OK) {
+    if (sql_prepare(h->file, &s, "SELECT hash, words FROM rules ORDER BY id DESC", e) != ST_OK) {
         return false;
     }
-    enum st st = sql_next(s, e);
-    strbuf_clear(&h->said_rules);
-    if (st == ST_OK) {
+    enum st st = ST_OK, more;
+    bool found = false, any = false;
+    while (!found && (more = sql_next(s, e)) == ST_OK) {
         const char *hash = sql_text(s, 0);
+        any = true;
         *o = (struct triage_options){.cap_ms = cap};
-        st = parse_hex(hash, strlen(hash), &o->rules_hash)
-                 ? ST_OK
-                 : err_set(e, ERR_FORMAT, "the history is damaged: a set of rules has no hash");
+        found = parse_hex(hash, strlen(hash), &o->rules_hash);
+    }
+    strbuf_clear(&h->said_rules);
+    if (found) {
         strbuf_addstr(&h->said_rules, sql_text(s, 1));
         o->rules = strbuf_cstr(&h->said_rules);
-        st = st == ST_OK ? strbuf_check(&h->said_rules, e) : st;
+        st = strbuf_check(&h->said_rules, e);
+    } else if (any && !err_is(e)) {
+        st = err_set(e, ERR_FORMAT, "the history is damaged: a set of rules has no hash");
     }
     sql_finish(s);
-    return st == ST_OK;
+    return found && st == ST_OK;
 }
 
 enum st history_cell_day(struct sql_statement *s, int at, int32_t *day, struct err *e) {
@@ -44,17 +48,27 @@ enum st history_cell_day(struct sql_statement *s, int at, int32_t *day, struct e
         return ST_OK;
     }
     if (!sql_is_number(s, at) || !history_day_is_one(stored)) {
-        return err_set(e, ERR_FORMAT, "the history is damaged: the day of a cell is no day");
+        return err_set(e, ERR_FORMAT, "the day of a cell is no day");
     }
     *day = (int32_t)stored;
     return ST_OK;
 }
 
+enum st history_cell_check(struct sql_statement *s, int at, struct err *e) {
+    int32_t day;
+    if (history_cell_day(s, at, &day, e) != ST_OK) {
+        return ST_ERR;
+    }
+    return sql_is_text(s, at + 1) && sql_is_text(s, at + 2)
+               ? ST_OK
+               : err_set(e, ERR_FORMAT, "the version of a cell is no text");
+}
+
 enum st history_cell_is_wanted(const struct history_span *span, struct sql_statement *s, int at,
                                int32_t *day, struct err *e) {
     char text[HISTORY_DAY_SIZE];
-    if (history_cell_day(s, at, day, e) != ST_OK) {
-        return ST_ERR;
+    if (history_cell_check(s, at, NULL) != ST_OK || history_cell_day(s, at, day, NULL) != ST_OK) {
+        return ST_NONE;
     }
     const bool has_day = *day != HISTORY_NO_DAY;
     const char *version = sql_text(s, at + 1);
@@ -79,7 +93,6 @@ struct history_reader {
     const struct history_span *span;
     struct history_parts parts;  /* parts of the span */
     VEC(struct rolled_sum) sums; /* a sum for each set of rules */
-    struct err first;            /* error of the first part that could not be read */
 };
 
 /* Sets *hash to a hash of the ids of all buckets with marks. */
@@ -97,30 +110,53 @@ static enum st hash_marked(struct history *h, uint64_t *hash, struct err *e) {
     return st == ST_NONE ? ST_OK : ST_ERR;
 }
 
+/* Counts a damaged part, and keeps the error of the first one. */
+static void leave_out(struct history_parts *parts, int64_t id, const struct err *damage) {
+    if (!parts->left_out++) {
+        parts->first = *damage;
+        parts->first_id = id;
+    }
+}
+
+/* Appends the part in the current row if the span includes its cell. */
+static enum st list_part(struct sql_statement *s, const struct history_span *span,
+                         struct history_parts *parts, struct err *e) {
+    const struct history_part_row p = {sql_number(s, 0),
+                                       sql_number(s, 1),
+                                       (uint64_t)sql_number(s, 2),
+                                       (uint64_t)sql_number(s, 3),
+                                       0,
+                                       false};
+    struct err damage = {0};
+    int32_t day;
+    if (sql_is_none(s, 7)) {
+        err_set(&damage, ERR_FORMAT, "it has no cell");
+    }
+    if (err_is(&damage) || history_cell_check(s, 4, &damage) != ST_OK) {
+        leave_out(parts, p.id, &damage);
+        parts->astray++;
+        return ST_OK;
+    }
+    enum st st = history_cell_is_wanted(span, s, 4, &day, e);
+    if (st == ST_OK && !VEC_PUSH(&parts->rows, p)) {
+        st = err_nomem(e);
+    }
+    return st == ST_NONE ? ST_OK : st;
+}
+
 enum st history_list_parts(struct history *h, const struct history_span *span,
                            struct history_parts *parts, struct err *e) {
     struct sql_statement *s;
     if (hash_marked(h, &parts->marks, e) != ST_OK ||
         sql_prepare(h->file, &s,
-                    "SELECT p.id, p.rules, p.dumps, length(p.partial), c.day, c.version, c.build"
-                    " FROM part p JOIN cell c ON c.id = p.cell ORDER BY p.id",
+                    "SELECT p.id, p.rules, p.dumps, length(p.partial), c.day, c.version, c.build,"
+                    " c.id FROM part p LEFT JOIN cell c ON c.id = p.cell ORDER BY p.id",
                     e) != ST_OK) {
         return ST_ERR;
     }
     enum st st = ST_OK, more = ST_OK;
     while (st == ST_OK && (more = sql_next(s, e)) == ST_OK) {
-        struct history_part_row p = {sql_number(s, 0),
-                                     sql_number(s, 1),
-                                     (uint64_t)sql_number(s, 2),
-                                     (uint64_t)sql_number(s, 3),
-                                     0,
-                                     false};
-        int32_t day;
-        st = history_cell_is_wanted(span, s, 4, &day, e);
-        if (st == ST_OK && !VEC_PUSH(&parts->rows, p)) {
-            st = err_nomem(e);
-        }
-        st = st == ST_NONE ? ST_OK : st;
+        st = list_part(s, span, parts, e);
     }
     sql_finish(s);
     return more == ST_ERR ? ST_ERR : st;
@@ -149,8 +185,7 @@ static struct rolled_sum *rules_sum_of(struct history_reader *r, int64_t rules, 
                                                                                              : NULL;
 }
 
-/* Reads a part. ST_NONE: it is damaged or missing; the reader keeps the error if it is the first
- * one. */
+/* Reads a part. ST_NONE: it is damaged or missing, and is left out. */
 static enum st load_part(struct history_reader *r, struct history_part_row *p, struct triage **t,
                          struct err *e) {
     struct err damage = {0};
@@ -164,9 +199,9 @@ static enum st load_part(struct history_reader *r, struct history_part_row *p, s
         size_t len;
         const void *bytes = sql_bytes(s, 0, &len);
         p->content = history_part_content(bytes, len);
-        st = history_part(r->h, bytes, len, t, &damage);
+        st = history_part_of_row(r->h, p->rules, p->dumps, bytes, len, t, &damage);
     } else if (st == ST_NONE) {
-        err_set(&damage, ERR_FORMAT, "a part of the history is missing");
+        err_set(&damage, ERR_FORMAT, "it is missing");
     }
     sql_reset(s);
     if (st == ST_OK) {
@@ -175,9 +210,7 @@ static enum st load_part(struct history_reader *r, struct history_part_row *p, s
     if (damage.code == ERR_NOMEM) {
         return err_nomem(e);
     }
-    if (!err_is(&r->first)) {
-        r->first = damage;
-    }
+    leave_out(&r->parts, p->id, &damage);
     return ST_NONE;
 }
 
@@ -266,6 +299,23 @@ static enum st join_sums(struct history_reader *r, struct keyer *k, const struct
     return st;
 }
 
+/* Tells which parts were left out. ST_OK: none, or the handle has told of all of them. */
+static enum st tell_left_out(struct history *h, const struct history_parts *parts, struct err *e) {
+    const bool news = parts->left_out > (h->astray_told ? parts->astray : 0);
+    h->astray_told = h->astray_told || parts->astray;
+    if (!news) {
+        return ST_OK;
+    }
+    return parts->left_out == 1
+               ? err_set(e, parts->first.code,
+                         "the history is damaged: part %" PRId64 " is left out: %s",
+                         parts->first_id, parts->first.text)
+               : err_set(e, parts->first.code,
+                         "the history is damaged: %" PRIu64
+                         " parts are left out, such as part %" PRId64 ": %s",
+                         parts->left_out, parts->first_id, parts->first.text);
+}
+
 enum st history_read(struct history *h, const struct history_span *span, struct keyer *k,
                      const struct triage_options *o, struct triage **out, struct err *e) {
     struct history_reader r = {.h = h, .span = span};
@@ -280,7 +330,7 @@ enum st history_read(struct history *h, const struct history_span *span, struct 
     VEC_RELEASE(&h->parts_read_before.rows);
     h->parts_read_before = h->parts_read;
     h->parts_read = (struct history_parts){0};
-    if (st == ST_OK && !err_is(&r.first)) {
+    if (st == ST_OK && !r.parts.left_out) {
         h->parts_read = r.parts;
     } else {
         VEC_RELEASE(&r.parts.rows);
@@ -290,10 +340,7 @@ enum st history_read(struct history *h, const struct history_span *span, struct 
         *out = NULL;
         return ST_ERR;
     }
-    if (err_is(&r.first)) {
-        return err_set(e, r.first.code, "%s", r.first.text);
-    }
-    return ST_OK;
+    return tell_left_out(h, &r.parts, e);
 }
 
 /* Calls visit once for each day of the cells of the span or, if `versions` is true, once for each

@@ -73,21 +73,22 @@ enum st history_sum_join(struct rolled_sum *sum, struct err *e) {
     return st;
 }
 
-/* Merges a partial into a sum. ST_NONE: the partial is damaged. */
-static enum st add_partial(struct history *h, const void *bytes, size_t len, struct rolled_sum *sum,
-                           struct err *e) {
+/* Merges the partial of a kept sum, which has so many dumps, into a sum. ST_NONE: the partial is
+ * damaged. */
+static enum st add_partial(struct history *h, uint64_t dumps, const void *bytes, size_t len,
+                           struct rolled_sum *sum, struct err *e) {
     struct triage *t = NULL;
     struct err damage = {0};
-    if (history_part(h, bytes, len, &t, &damage) != ST_OK) {
+    if (history_part_of_row(h, sum->rules, dumps, bytes, len, &t, &damage) != ST_OK) {
         return damage.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
     }
     return history_sum_take(sum, t, e);
 }
 
-/* Merges the partial of the kept sum of this id into a sum. *size: its bytes. ST_NONE: the partial
- * is damaged or missing. */
-static enum st add_rolled(struct history *h, int64_t rolled, struct rolled_sum *sum, uint64_t *size,
-                          struct err *e) {
+/* Merges the partial of the kept sum of this id, which has so many dumps, into a sum. *size: its
+ * bytes. ST_NONE: the partial is damaged or missing. */
+static enum st add_rolled(struct history *h, int64_t rolled, uint64_t dumps, struct rolled_sum *sum,
+                          uint64_t *size, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(h->file, &s, "SELECT partial FROM rolled WHERE id = ?1", e) != ST_OK) {
         return ST_ERR;
@@ -98,7 +99,7 @@ static enum st add_rolled(struct history *h, int64_t rolled, struct rolled_sum *
         size_t len;
         const void *bytes = sql_bytes(s, 0, &len);
         *size = len;
-        st = add_partial(h, bytes, len, sum, e);
+        st = add_partial(h, dumps, bytes, len, sum, e);
     }
     sql_finish(s);
     return st;
@@ -109,7 +110,7 @@ static enum st take_rolled(struct history *h, int64_t rolled, uint64_t dumps,
                            struct err *e) {
     uint64_t size = 0;
     enum st st = history_match_parts(h, rolled, dumps, false, parts, count, e);
-    st = st == ST_OK ? add_rolled(h, rolled, sum, &size, e) : st;
+    st = st == ST_OK ? add_rolled(h, rolled, dumps, sum, &size, e) : st;
     st = st == ST_OK ? history_match_parts(h, rolled, dumps, true, parts, count, e) : st;
     if (st == ST_OK && sum->base) {
         sum->read += size;

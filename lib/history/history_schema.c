@@ -71,7 +71,8 @@ static const char history_schema[] =
 static const char history_from_1[] = "DROP INDEX seen_day;" HISTORY_ROLLED;
 static const char history_from_2[] =
     HISTORY_SHOWN "INSERT INTO cell_sum(cell, dumps, stalled_ms)"
-                  " SELECT cell, sum(dumps), sum(stalled_ms) FROM bucket_day GROUP BY cell";
+                  " SELECT cell, CAST(total(dumps) AS INTEGER), CAST(total(stalled_ms) AS INTEGER)"
+                  " FROM bucket_day GROUP BY cell";
 
 /* Statements that turn the tables of this version into those of version 6, these into those of
  * version 5, and so on to those of version 1, so that a file of an earlier version can be compared

@@ -93,11 +93,15 @@ enum st history_shared_text(struct history *h, uint32_t number, const struct his
 
 enum st history_newest_shared(struct history *h, const struct history_shared **out, struct err *e) {
     static const struct history_shared none = {0};
+    struct err damage = {0};
     *out = &none;
     enum st st = h->version < HISTORY_SHARED_FROM
                      ? ST_NONE
-                     : find_shared(h, HISTORY_SHARED_NEWEST, 0, out, e);
-    return st == ST_NONE ? ST_OK : st;
+                     : find_shared(h, HISTORY_SHARED_NEWEST, 0, out, &damage);
+    if (st == ST_ERR && (damage.code == ERR_NOMEM || damage.code == ERR_IO)) {
+        return err_set(e, damage.code, "%s", damage.text);
+    }
+    return ST_OK;
 }
 
 /* Sets *len to the length of the tables of a partial, and returns where they begin. The tables are

@@ -9,7 +9,9 @@ struct sql_statement *history_statement(struct history *h, enum history_statemen
         [HISTORY_CELL_GET] = "SELECT id FROM cell WHERE ifnull(day, -2147483648) ="
                              " ifnull(?1, -2147483648) AND version = ?2 AND build = ?3",
         [HISTORY_PART_PUT] = "INSERT INTO part(cell, rules, dumps, partial) VALUES(?1, ?2, ?3, ?4)",
-        [HISTORY_PART_GET] = "SELECT partial FROM part WHERE id = ?1",
+        [HISTORY_PART_GET] = "SELECT partial, rules, dumps FROM part WHERE id = ?1",
+        [HISTORY_MADE_WITH] = "SELECT r.hash, f.value FROM rules r LEFT JOIN fact f"
+                              " ON f.name = 'cap_ms' WHERE r.id = ?1",
         [HISTORY_BUCKET_PUT] = "INSERT INTO bucket(id, title, cause) VALUES(?1, ?2, ?3)"
                                " ON CONFLICT(id) DO UPDATE SET title = ?2, cause = ?3"
                                " WHERE title <> ?2 OR cause <> ?3",
@@ -22,7 +24,7 @@ struct sql_statement *history_statement(struct history *h, enum history_statemen
             "SELECT c.day, c.version FROM bucket_day d JOIN cell c ON c.id = d.cell"
             " WHERE d.bucket = ?1 OR d.bucket IN"
             " (SELECT id FROM alias WHERE bucket = ?1 AND " HISTORY_ALIAS_IS_FREE ")",
-        [HISTORY_VERSION_DUMPS] = "SELECT ifnull(sum(p.dumps), 0) FROM cell c"
+        [HISTORY_VERSION_DUMPS] = "SELECT CAST(total(p.dumps) AS INTEGER) FROM cell c"
                                   " JOIN part p ON p.cell = c.id WHERE c.version = ?1",
         [HISTORY_NOTE_MARKS] =
             "SELECT name, value FROM mark WHERE bucket = ?1 OR bucket IN"

@@ -279,6 +279,7 @@ void history_close(struct history *h) {
     VEC_RELEASE(&h->shared);
     VEC_RELEASE(&h->parts_read.rows);
     VEC_RELEASE(&h->parts_read_before.rows);
+    VEC_RELEASE(&h->unmerged);
     packer_free(h->packer);
     free(h->path);
     free(h);

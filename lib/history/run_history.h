@@ -113,18 +113,21 @@ struct history_span {
 /* The names of fields that `where` may use, ended by NULL. The fields owner and ignored match every
  * dump here, see where_match_bucket. */
 extern const char *const history_fields[];
-/* Reads into o the cap, and of the sets of rules that the history has the one that was added last;
- * the texts of o are borrowed until the next call. False: nothing was ever added, or, with an error
- * in e, the file cannot be read, or its cap or hash is malformed (ERR_FORMAT). */
+/* Reads into o the cap, and of the sets of rules that the history has the one that was added last,
+ * passing over damaged ones; the texts of o are borrowed until the next call. False: nothing was
+ * ever added, or, with an error in e, the file cannot be read, its cap is malformed, or all sets of
+ * rules are damaged (both ERR_FORMAT). */
 bool history_options(struct history *h, struct triage_options *o, struct err *e);
 
 /* Makes a triage, not finished, of everything in the span. k and o: the keyer and the options with
  * which parts that other rules counted are sorted anew, see triage_rekey. If many parts had to be
  * merged, their sum is kept in the file for later calls, unless a part is damaged, the span says
  * no_sum, the file is of an earlier version or cannot be written at once, or this handle has not
- * committed what it added. ST_ERR: out of memory, or the file is damaged; *out is then NULL or what
- * could be read, and e describes the first part that could not be read. The caller frees *out with
- * triage_free. */
+ * committed what it added. A damaged part is left out: one that cannot be read, that was not made
+ * as its row and the history say (forged), or that has no cell, and so may be of any span. ST_ERR:
+ * parts are left out, and e says how many and names one; or out of memory, or the file cannot be
+ * read. *out is then NULL or what could be read. Parts without a cell are told by the first call of
+ * a handle alone. The caller frees *out with triage_free. */
 enum st history_read(struct history *h, const struct history_span *span, struct keyer *k,
                      const struct triage_options *o, struct triage **out,
                      struct err *e) BASE_MUST_USE;
@@ -158,8 +161,9 @@ enum st history_number_dumps(struct history *h, uint64_t bucket, uint64_t *numbe
 typedef enum st (*history_value_visit)(void *ctx, int32_t day, const char *version, struct err *e);
 /* history_days calls visit for each day of the span, ascending, HISTORY_NO_DAY first;
  * history_versions calls visit for each version, ascending as texts. Days and versions of which
- * there are only session records are included. The file must not be changed by visit. ST_ERR: from
- * visit, or as history_read. */
+ * there are only session records are included; damaged ones are left out, as they are by
+ * history_read. The file must not be changed by visit. ST_ERR: from visit, out of memory, or the
+ * file cannot be read. */
 enum st history_days(struct history *h, const struct history_span *span, history_value_visit visit,
                      void *ctx, struct err *e) BASE_MUST_USE;
 enum st history_versions(struct history *h, const struct history_span *span,
@@ -177,15 +181,16 @@ typedef enum st (*history_sum_visit)(void *ctx, const struct history_sum *sum, s
 typedef enum st (*history_dump_visit)(void *ctx, const char *text, size_t len, struct err *e);
 /* Both call visit for each day, version and build of the span, the newest days first,
  * HISTORY_NO_DAY last: history_sums with the sum of all buckets, history_sums_of with that of the
- * bucket of this number, as the rules of each run counted it. ST_ERR: from visit, or as
- * history_read. */
+ * bucket of this number, as the rules of each run counted it. Damaged days and versions are left
+ * out. ST_ERR: from visit, out of memory, or the file cannot be read. */
 enum st history_sums(struct history *h, const struct history_span *span, history_sum_visit visit,
                      void *ctx, struct err *e) BASE_MUST_USE;
 enum st history_sums_of(struct history *h, const struct history_span *span, uint64_t bucket,
                         history_sum_visit visit, void *ctx, struct err *e) BASE_MUST_USE;
 /* Calls visit for the dumps of the span that are kept of the bucket of this number; a history of
- * version 2 or earlier has none. A dump may have another bucket by today's rules. ST_ERR: as
- * history_sums. */
+ * version 2 or earlier has none. A dump may have another bucket by today's rules. ST_ERR: from
+ * visit; out of memory; the file cannot be read; or a dump is damaged (ERR_FORMAT), and e names it:
+ * the others were visited. */
 enum st history_dumps_of(struct history *h, const struct history_span *span, uint64_t bucket,
                          history_dump_visit visit, void *ctx, struct err *e) BASE_MUST_USE;
 
@@ -250,10 +255,11 @@ enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells,
  * has changed, unless only the overwriting failed. */
 enum st history_forget_user(struct history *h, const char *user, uint64_t *parts,
                             struct err *e) BASE_MUST_USE;
-/* Examines the whole file without changing it: the database, each partial, each kept sum, each kept
- * page that this build made, each kept dump, the texts that dumps share, and the sums in the tables
- * for people. Prints each fault on a line of its own. ST_NONE: the file has faults. ST_ERR: out of
- * memory, or the file cannot be read. */
+/* Examines the whole file without changing it: the database, the kinds of all values and the rows
+ * that they refer to, each partial, each kept sum, each kept page that this build made, each kept
+ * dump, the texts that partials and dumps share, and the sums in the tables for people. Prints each
+ * fault on a line of its own. out: NULL = faults are not printed. ST_NONE: the file has faults.
+ * ST_ERR: out of memory, or the file cannot be read. */
 enum st history_check(struct history *h, struct sink *out, struct err *e) BASE_MUST_USE;
 
 /* ---- days ---- */

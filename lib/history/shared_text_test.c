@@ -11,7 +11,7 @@
 /* Offers a dump of bucket n, whose function has a long name, on the first or the second day, to the
  * history and to t. */
 static void offer_long_name(struct fixture_history *f, struct triage *t, unsigned n) {
-    char id[32], time[32], inner[400];
+    char id[32], time[32], inner[400], text[FIXTURE_TEXT];
     snprintf(id, sizeof id, "dump-%u", n);
     snprintf(time, sizeof time, "2026-11-%02uT10:00:00Z", 10 + n % 2);
     int end = snprintf(inner, sizeof inner, "save_%u", n / 2);
@@ -23,11 +23,10 @@ static void offer_long_name(struct fixture_history *f, struct triage *t, unsigne
     struct fixture x = {.d = {.id = id,
                               .time = time,
                               .app = {.version = "5.0", .build = "1"},
-                              .device = {.cpus = -1},
-                              .text = id,
-                              .text_len = strlen(id)}};
+                              .device = {.cpus = -1}}};
     struct stall_key key;
     x.d.stall.span_ms = x.d.stall.duration_ms = 900;
+    fixture_text(&x.d, text);
     x.d.stall.ended = true;
     fixture_names(&x, frames, 3, 1);
     assert_int_equal(keyer_key(f->keyer, &x.d, &key, NULL), ST_OK);

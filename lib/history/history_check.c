@@ -92,9 +92,8 @@ static enum st sum_partial(struct examination *x, const char *table, struct sql_
     const void *bytes = sql_bytes(s, 1, &len);
     if (history_part_of_row(x->h, sql_number(s, 2), (uint64_t)sql_number(s, 3), bytes, len, &t,
                             &damage) != ST_OK) {
-        return history_row_fault(&x->faults, table, sql_number(s, 0), &damage, e) == ST_OK
-                   ? ST_NONE
-                   : ST_ERR;
+        return history_row_fault(&x->faults, table, sql_number(s, 0), &damage, e) == ST_OK ? ST_NONE
+                                                                                           : ST_ERR;
     }
     enum st st = bucket_list_each(t, add_bucket_sums, sums, e);
     st = st == ST_OK && values ? history_add_values(values, t, e) : st;
@@ -106,7 +105,8 @@ static enum st sum_partial(struct examination *x, const char *table, struct sql_
 static enum st sum_parts(struct examination *x, int64_t cell, struct sums *sums, bool *readable,
                          struct err *e) {
     struct sql_statement *s;
-    if (sql_prepare(x->h->file, &s, "SELECT id, partial, rules, dumps FROM part WHERE cell = ?1"
+    if (sql_prepare(x->h->file, &s,
+                    "SELECT id, partial, rules, dumps FROM part WHERE cell = ?1"
                     " ORDER BY id",
                     e) != ST_OK) {
         return ST_ERR;

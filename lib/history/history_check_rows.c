@@ -71,11 +71,11 @@ static enum st tell_query(struct row_examination *x, const struct row_query *q, 
 static const struct {
     int since;
     const char *name;
-} row_tables[] = {{1, "fact"},        {1, "rules"},     {1, "seen"},       {1, "cell"},
-                  {1, "part"},        {1, "bucket"},    {1, "alias"},      {1, "bucket_day"},
-                  {1, "mark"},        {1, "run"},       {2, "rolled"},     {2, "rolled_part"},
-                  {3, "cell_sum"},    {3, "cell_value"}, {3, "dump"},      {5, "rolled_page"},
-                  {6, "shared"},      {7, "dump_shared"}};
+} row_tables[] = {{1, "fact"},     {1, "rules"},      {1, "seen"},   {1, "cell"},
+                  {1, "part"},     {1, "bucket"},     {1, "alias"},  {1, "bucket_day"},
+                  {1, "mark"},     {1, "run"},        {2, "rolled"}, {2, "rolled_part"},
+                  {3, "cell_sum"}, {3, "cell_value"}, {3, "dump"},   {5, "rolled_page"},
+                  {6, "shared"},   {7, "dump_shared"}};
 
 /* Sets x->text to a query that counts, for each column of a table, the values that are of another
  * kind than the column, and *columns to the columns' names, each with a NUL behind it. */
@@ -83,8 +83,8 @@ static enum st query_kinds(struct row_examination *x, const char *table, struct 
                            struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(x->h->file, &s,
-                    "SELECT name, lower(type), \"notnull\" FROM pragma_table_info(?1)", e) !=
-        ST_OK) {
+                    "SELECT name, lower(type), \"notnull\" FROM pragma_table_info(?1)",
+                    e) != ST_OK) {
         return ST_ERR;
     }
     sql_bind_text(s, 1, table);
@@ -200,8 +200,8 @@ static bool dump_fits_row(struct sql_statement *s, const struct dump *d) {
     const char *build = d->app.build ? d->app.build : "";
     const char *time = sql_text(s, 3); /* "" if it was ahead of the clock; it may be cut */
     const int64_t user = d->user && *d->user ? (int64_t)hash_bytes(d->user, strlen(d->user)) : 0;
-    return d->id && (int64_t)dump_id_hash(d->id) == sql_number(s, 0) &&
-           user == sql_number(s, 2) && strncmp(d->time ? d->time : "", time, strlen(time)) == 0 &&
+    return d->id && (int64_t)dump_id_hash(d->id) == sql_number(s, 0) && user == sql_number(s, 2) &&
+           strncmp(d->time ? d->time : "", time, strlen(time)) == 0 &&
            dump_span_ms(d) == sql_number(s, 4) && strcmp(version, sql_text(s, 5)) == 0 &&
            strcmp(build, sql_text(s, 6)) == 0;
 }
@@ -217,14 +217,12 @@ static enum st check_dump_row(struct row_examination *x, struct sql_statement *s
         st = err_set(&damage, ERR_FORMAT, "its text is of another dump than its row");
     }
     dump_release(&d);
-    return st == ST_OK ? ST_OK
-                       : history_row_fault(x->faults, "dump", sql_number(s, 0), &damage, e);
+    return st == ST_OK ? ST_OK : history_row_fault(x->faults, "dump", sql_number(s, 0), &damage, e);
 }
 
 /* ---- all tables ---- */
 
-static enum st check_shared_row(struct row_examination *x, struct sql_statement *s,
-                                struct err *e) {
+static enum st check_shared_row(struct row_examination *x, struct sql_statement *s, struct err *e) {
     const struct history_shared *text;
     const int64_t id = sql_number(s, 0);
     struct err damage = {0};

@@ -104,12 +104,10 @@ static enum st note_cells(struct history *h, uint64_t id, struct note_texts *t, 
     enum st st;
     while ((st = sql_next(s, e)) == ST_OK) {
         const char *version = sql_text(s, 1);
-        if (!sql_is_text(s, 1)) {
-            return err_set(e, ERR_FORMAT, "the history is damaged: a version is no text");
-        }
         int32_t day;
-        if (history_cell_day(s, 0, &day, e) != ST_OK) {
-            return err_context(e, "the history is damaged");
+        if (history_cell_check(s, 0, NULL) != ST_OK ||
+            history_cell_day(s, 0, &day, NULL) != ST_OK) {
+            continue;
         }
         if (day != HISTORY_NO_DAY) {
             bool first = t->first_day == HISTORY_NO_DAY;

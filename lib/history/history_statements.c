@@ -21,7 +21,7 @@ struct sql_statement *history_statement(struct history *h, enum history_statemen
             " stalled_ms = stalled_ms + ?4",
         [HISTORY_ALIAS_PUT] = "INSERT OR IGNORE INTO alias(id, bucket) VALUES(?1, ?2)",
         [HISTORY_NOTE_CELLS] =
-            "SELECT c.day, c.version FROM bucket_day d JOIN cell c ON c.id = d.cell"
+            "SELECT c.day, c.version, c.build FROM bucket_day d JOIN cell c ON c.id = d.cell"
             " WHERE d.bucket = ?1 OR d.bucket IN"
             " (SELECT id FROM alias WHERE bucket = ?1 AND " HISTORY_ALIAS_IS_FREE ")",
         [HISTORY_VERSION_DUMPS] = "SELECT CAST(total(p.dumps) AS INTEGER) FROM cell c"

@@ -202,8 +202,9 @@ struct history_note {
     struct strbuf text; /* owns the texts in `said` */
 };
 /* Reads the facts about the level-1 bucket of an id, or of its former ids, that the history has.
- * ST_NONE: the history has nothing about the bucket, or id is no bucket's id. ST_ERR: as
- * history_read. Release n->text in any case. */
+ * Damaged days and versions are left out, as they are by history_read. ST_NONE: the history has
+ * nothing about the bucket, or id is no bucket's id. ST_ERR: out of memory, a mark is damaged, or
+ * the file cannot be read. Release n->text in any case. */
 enum st history_note_of(struct history *h, const char *id, struct history_note *n,
                         struct err *e) BASE_MUST_USE;
 

@@ -233,49 +233,6 @@ static void days_that_are_dropped_stay_away(void **state) {
     assert_same(held(f, &everything), counted(f, 500, from_the_14th));
 }
 
-static enum st count_day(void *ctx, int32_t day, const char *version, struct err *e) {
-    ++*(unsigned *)ctx;
-    (void)day;
-    (void)version;
-    (void)e;
-    return ST_OK;
-}
-
-static void a_day_that_is_no_day_is_damage(void **state) {
-    static const char *const days[] = {"9223372036854775807",
-                                       "-9223372036854775808",
-                                       "4294987778", /* its lower 32 bits are the day 2026-02-19 */
-                                       "2147483647",
-                                       "-2147483648",
-                                       "3000000",
-                                       "'2026-11-20'",
-                                       "20777.5"};
-    struct fixture_history *f = *state;
-    reopen(f, HISTORY_WRITE);
-    add_range(f, 0, 50);
-    for (size_t i = 0; i < sizeof days / sizeof *days; i++) {
-        char sql[80];
-        struct err e = {0};
-        struct triage *t = NULL;
-        unsigned found = 0;
-        struct strbuf text = {0};
-        struct sink out = sink_to_strbuf(&text);
-        snprintf(sql, sizeof sql, "UPDATE cell SET day = %s WHERE id = 1", days[i]);
-        change(f, sql);
-        reopen(f, HISTORY_READ);
-        assert_int_equal(history_days(f->h, &everything, count_day, &found, NULL), ST_OK);
-        assert_int_equal(found, 9); /* those of the other cells */
-        assert_int_equal(history_read(f->h, &everything, f->keyer, &f->options, &t, &e), ST_ERR);
-        assert_non_null(strstr(e.text, "part 1 is left out: the day"));
-        triage_free(t);
-        assert_int_equal(history_check(f->h, &out, NULL), ST_NONE);
-        assert_non_null(strstr(strbuf_cstr(&text), "cell 1: the day of a cell is no day"));
-        strbuf_release(&text);
-    }
-}
-
-/* ---- sums of parts that are kept ---- */
-
 static void a_check_compares_dumps_by_system_and_device(void **state) {
     static const char *const changes[] = {
         "UPDATE cell_value SET dumps = dumps + 1 WHERE facet = 'os' AND cell = 1",
@@ -580,7 +537,6 @@ int main(void) {
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_sum_serves_no_span_that_lacks_one_of_its_parts, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_day_that_is_no_day_is_damage, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_sum_is_found_and_not_used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sums_go_with_the_days_that_are_dropped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_oldest_days_go_until_the_file_is_small, set_up,

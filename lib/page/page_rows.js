@@ -398,6 +398,7 @@ for (const th of table.tHead.rows[0].cells) {
 }
 
 more.addEventListener('click', () => drawMore());
+window.addEventListener('beforeprint', () => drawMore(shown.length));
 
 // ---- the fragment ----
 

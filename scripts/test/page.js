@@ -1,8 +1,9 @@
 // The browser's side of scripts/test/page: node page.js STALLCLASSIFY BROWSER FOLDER [SCREENSHOTS]. Prints TAP.
 'use strict';
 const {chromium} = require('playwright-core');
-const {execFileSync} = require('child_process');
+const {execFileSync, spawn} = require('child_process');
 const fs = require('fs');
+const {TEXTS, hostile, harmless, hostileDump, missing} = require('../lib/hostile_dump.js');
 const [, , stallclassify, executablePath, folder, screenshots] = process.argv;
 
 // --- TAP ---------------------------------------------------------------------------------------
@@ -25,25 +26,6 @@ function write(name, args, input) {
 }
 
 const OURS = ['-d', 'testdata/objects/macho-arm64', 'testdata/dumps/lock.json', 'testdata/dumps/deadlock.json', 'testdata/dumps/triage.jsonl'];
-
-const HOSTILE = ['</title><script>top.hacked=1</script>', '" onload="top.hacked=1" x="', "' onmouseover='top.hacked=1", ']]><script>top.hacked=1</script>', '</template><script>top.hacked=1</script>',
-  '<img src=x onerror=top.hacked=1>', '&lt;b&gt;', '\u202e\u2066reversed', 'a\x1b[31mred', 'two\nlines', '</style><style>*{display:none}', '<!--', '<![CDATA[', '</script>', 'javascript:top.hacked=1', 'L'.repeat(60000)];
-
-// A dump with the text in each of its fields.
-function hostileDump(text, i) {
-  const base = 0x100000000, threads = [];
-  const frames = (from) => [0, 1, 2, 3].map((k) => base + 0x1000 + (from * 8 + k) * 0x100);
-  const names = {};
-  for (let k = 0; k < 16; k++) { names[base + 0x1000 + k * 0x100] = [text + k + i, 4, '/src/' + text + '.c', 7, true]; }
-  threads.push({id: 1, name: text, main: true, state: text, waits_for: {kind: text, address: 16, owner: 2}, frames: frames(0)});
-  threads.push({id: 2, name: text, state: text, frames: frames(1)});
-  return {
-    format: 'stall-dump/1', id: text + i, time: '2026-11-20T10:00:0' + i % 10 + '.000Z', app: {id: text, version: text, build: text}, device: {model: text, os: text, arch: 'arm64'}, user: text + i,
-    context: {screen: text}, stall: {id: text + i, seq: 1, kind: 'hang', threshold_ms: 2000, at_ms: 2000, duration_ms: 3000 + i, span_ms: 3000 + i, ended: true},
-    images: [{uuid: '6B834217-0000-0000-0000-00000000000' + (i % 10), name: text, path: '/' + text, arch: 'arm64', load: base, size: 1 << 20, in_app: true}], threads, names,
-    samples: {interval_ms: 50, stacks: [{count: 3, frames: frames(0)}, {count: 1, frames: frames(1)}]},
-  };
-}
 
 // Dumps of a stall in a function, each of another user.
 function stallsIn(inner, version, count, more) {
@@ -230,6 +212,21 @@ async function readPlainly(file, all) {
   await print.context().close();
 }
 
+// A page of many buckets draws the first rows alone; paper has all of them, in full.
+async function printsAllRows() {
+  const many = Array.from({length: 90}, (x, i) => plainDump('p' + i, 'list').replace('["parse"]', '["parse' + i + '"]').replace('["load"]', '["load' + i + '"]')).join('');
+  const page = await open(write('many', ['-'], many));
+  ok((await ids(page)).length < 90, 'of many buckets the first rows are drawn', (await ids(page)).length);
+  await page.pdf({format: 'A4'});
+  is((await ids(page)).length, 90, 'on paper there are all rows');
+  await page.emulateMedia({media: 'print'});
+  await page.setViewportSize({width: 720, height: 1000});
+  ok(await page.evaluate(() => document.documentElement.scrollWidth <= 720), 'and nothing is wider than the paper', await page.evaluate(() => document.documentElement.scrollWidth));
+  is(await page.$$eval('button', (nodes) => nodes.filter((n) => !n.closest('th') && n.offsetParent).map((n) => n.textContent)), [], 'and no buttons');
+  is(page.said, [], 'the console has said nothing');
+  await page.context().close();
+}
+
 async function isLabelled(file) {
   const page = await open(file, {}, '#b=');
   const unnamed = await page.evaluate(() => [...document.querySelectorAll('button, input, svg, dialog, [role=region]')].filter((n) => !n.getAttribute('aria-label') && !n.textContent.trim() && !n.closest('label')).map((n) => n.outerHTML));
@@ -239,34 +236,129 @@ async function isLabelled(file) {
   await page.context().close();
 }
 
-async function resistsHostileNames() {
-  const dumps = HOSTILE.map((text, i) => JSON.stringify(hostileDump(text, i))).join('\n') + '\n';
-  const file = write('hostile', ['--source-url', 'https://git.example/%v/%f#L%l', '-'], dumps), text = fs.readFileSync(file, 'utf8');
-  ok(!/<img|onerror=top\.hacked=1>|<script>top|<!--|<!\[CDATA/.test(text), 'hostile names are no markup');
-  ok(!/[\u202a-\u202e\u2066-\u2069\x1b]/.test(text), 'and turn or hide nothing');
+// What a page is made of: each element with its attributes.
+const makings = (page) => page.evaluate(() => [...new Set([...document.querySelectorAll('*')].flatMap((n) => [n.tagName.toLowerCase(), ...n.getAttributeNames().map((a) => n.tagName.toLowerCase() + '[' + a + ']')]))].sort());
+const foreign = (page) => page.$$eval('[href], [src], [action], [srcset], [data], [formaction]', (nodes) => nodes.flatMap((n) => [...n.attributes]).filter((a) => /^(href|src|action|srcset|data|formaction)$/.test(a.name))
+  .map((a) => a.value).filter((v) => !/^(https:\/\/(git|safe)\.example\/|#)/.test(v)));
+
+// Opens every row, dump and facet of a page.
+async function openAll(page, options) {
+  await page.$$eval('details', (nodes) => { for (const node of nodes) { node.open = true; } });
+  if (options.javaScriptEnabled === false) { return new Set(await makings(page)); }
+  const seen = new Set(await makings(page)), rows = (await ids(page)).length;
+  for (let i = 0; i < rows; i++) {
+    for (const key of ['j', 'Enter', 'n']) { await page.keyboard.press(key); }
+    await page.$$eval('.inside details', (nodes) => { for (const node of nodes) { node.open = true; } });
+    for (const what of await makings(page)) { seen.add(what); }
+    await page.keyboard.press('Enter');
+  }
+  await filterBy(page, 'title~hacked');
+  await filterBy(page, '');
+  return seen;
+}
+
+// Tests that a page of hostile texts is made of what a page of harmless ones is made of.
+async function isMadeOf(name, file, harmlessFile) {
+  const text = fs.readFileSync(file, 'utf8');
+  ok(!/<img|onerror=top\.hacked=1>|<script>top|<!--|<!\[CDATA|<base/.test(text), name + ': hostile names are no markup');
+  ok(!/[\u202a-\u202e\u2066-\u2069\x1b\0]/.test(text), name + ': and turn or hide nothing');
   for (const options of [{}, {javaScriptEnabled: false}]) {
-    const page = await open(file, options);
-    if (options.javaScriptEnabled !== false) {
-      for (let i = 0; i < HOSTILE.length; i++) {
-        await page.keyboard.press('j');
-        await page.keyboard.press('Enter');
-        await page.keyboard.press('n');
-        await page.keyboard.press('Enter');
-      }
-      for (const facet of await page.$$('.facet')) { await facet.evaluate((node) => { node.open = true; }); }
-      await filterBy(page, 'title~hacked');
-      is(await page.evaluate(() => [window.hacked, document.querySelectorAll('img, iframe').length, document.scripts.length]), [null, 0, 2], 'no script of theirs runs, in no field');
-      await shot(page, 'hostile');
-    }
-    is(page.said, [], 'the console has said nothing');
+    const same = await open(harmlessFile, options), want = await openAll(same, options);
+    await same.context().close();
+    const page = await open(file, options), got = await openAll(page, options);
+    const how = name + (options.javaScriptEnabled === false ? ' without JavaScript: ' : ': ');
+    is([...got].filter((what) => !want.has(what)), [], how + 'no elements or attributes besides those of harmless names');
+    is(await foreign(page), [], how + 'no address leads elsewhere');
+    if (options.javaScriptEnabled !== false) { is(await page.evaluate(() => [window.hacked, Object.keys(Object.prototype).length]), [null, 0], how + 'no script of theirs runs'); }
+    if (options.javaScriptEnabled !== false) { await shot(page, name.replace(/ /g, '-')); }
+    is(page.said, [], how + 'the console has said nothing');
     await page.context().close();
   }
-  const injected = folder + '/injected.html';
+}
+
+async function resistsHostileNames() {
+  is(missing(), [], 'the hostile dumps have each member of a dump that the manual tells');
+  const args = ['--source-url', 'https://git.example/%v/%f#L%l', '-'];
+  const file = write('hostile', args, hostile()), same = write('harmless', args, harmless());
+  await isMadeOf('hostile names', file, same);
+  const partial = folder + '/harmless.partial';
+  execFileSync(stallclassify, ['--partial', '-o', partial, '-'], {input: harmless('former')});
+  await isMadeOf('hostile names and a gate', write('hostile-gate', ['--baseline', partial, ...args], hostile()), write('harmless-gate', ['--baseline', partial, ...args], harmless()));
+  const injected = folder + '/injected.html', text = fs.readFileSync(file, 'utf8');
   fs.writeFileSync(injected, text.replace('<h1>', '<script>window.hacked=1</script><img src=x onerror="window.hacked=2"><p style="position:fixed"><h1>'));
   const page = await open(injected);
   is(await page.evaluate(() => [window.hacked, getComputedStyle(document.querySelector('p')).position]), [null, 'static'], 'the policy holds where a text would not be escaped');
   ok(page.said.some((m) => m.includes('Content Security Policy')), 'and the browser says so');
   await page.context().close();
+}
+
+const LINKS = ['javascript:top.hacked=1', ' javascript:top.hacked=1', 'JaVaScRiPt:top.hacked=1', 'java\nscript:top.hacked=1', 'data:text/html,<script>top.hacked=1</script>', 'vbscript:x', 'file:///etc/passwd', '//evil.example/', 'https:evil',
+  'blob:https://evil.example/1', 'https://safe.example/" onclick="top.hacked=1'];
+
+// A history of the dumps with a mark of each kind for each bucket; a forged file may have any text as a mark.
+function markedHistory(name, input, texts, links) {
+  const db = folder + '/' + name, marks = JSON.stringify({texts, links});
+  execFileSync(stallclassify, ['--history', db, '-F', 'none', '-'], {input, stdio: ['pipe', 'ignore', 'ignore']});
+  execFileSync('python3', ['-c', `
+import json, sqlite3, sys
+told, db = json.loads(sys.stdin.read()), sqlite3.connect(sys.argv[1])
+buckets = [b for (b,) in db.execute("SELECT id FROM bucket ORDER BY id")]
+for n, bucket in enumerate(buckets):
+    for mark in ("owner", "note", "link", "fixed-in", "ignore"):
+        text = told["links" if mark == "link" else "texts"][n % len(told["links" if mark == "link" else "texts"])]
+        db.execute("INSERT INTO mark VALUES(?, ?, CAST(? AS TEXT), '2026-11-20')", (bucket, mark, text.encode("utf-8", "replace")))
+db.execute("UPDATE bucket SET title = ? WHERE id = ?", (told["texts"][0], buckets[0]))
+db.commit()`, db], {input: marks});
+  return db;
+}
+
+async function resistsHostileMarks() {
+  const texts = [...TEXTS, ...LINKS], db = markedHistory('marks.db', hostile(), texts, [...LINKS, ...texts]);
+  const same = markedHistory('harmless.db', harmless(), texts.map((text, i) => 'name' + i), ['https://safe.example/1', 'none']);
+  const args = ['--source-url', 'https://git.example/%v/%f#L%l', '--history'];
+  await isMadeOf('hostile marks', write('marks', [...args, db]), write('harmless-marks', [...args, same]));
+  const page = await open(write('marks-again', [...args, db]));
+  is(await page.$$eval('a[href]', (nodes) => nodes.filter((n) => n.protocol !== 'https:' && n.protocol !== 'file:').length), 0, 'a mark that is no web address is no link');
+  await page.context().close();
+}
+
+// The other outputs that a browser, a CI server or a database of metrics reads.
+async function resistsElsewhere() {
+  const input = hostile(), run = (tool, args) => execFileSync(stallclassify.replace(/stallclassify$/, tool), args, {input, maxBuffer: 1 << 28, stdio: ['pipe', 'pipe', 'ignore']}).toString();
+  const page = await browser.newPage();
+  const parsed = (text, type) => page.evaluate(([t, kind]) => { const d = new DOMParser().parseFromString(t, kind); return [...new Set([...d.querySelectorAll('*')].flatMap((n) => [n.tagName, ...n.getAttributeNames().map((a) => n.tagName + '[' + a + ']')]))].sort(); }, [text, type]);
+  const harmlessly = (tool, args) => execFileSync(stallclassify.replace(/stallclassify$/, tool), args, {input: harmless(), maxBuffer: 1 << 28, stdio: ['pipe', 'pipe', 'ignore']}).toString();
+  for (const [name, tool, args, type] of [['JUnit', 'stallclassify', ['-F', 'junit', '-'], 'application/xml'], ['the SVG', 'stallflame', ['-'], 'image/svg+xml'],
+    ['the SVG by thread and version', 'stallflame', ['--by', 'thread', '--by', 'version', '-'], 'image/svg+xml']]) {
+    const want = await parsed(harmlessly(tool, args), type), got = await parsed(run(tool, args), type);
+    is(got.filter((what) => !want.includes(what)), [], name + ' of hostile names: no elements or attributes besides those of harmless ones');
+  }
+  await page.close();
+  const svg = folder + '/hostile.svg', drawn = await browser.newPage(), said = [];
+  fs.writeFileSync(svg, run('stallflame', ['-']));
+  drawn.on('console', (m) => said.push(m.text()));
+  drawn.on('pageerror', (e) => said.push(e.message));
+  drawn.on('request', (r) => { if (!r.url().startsWith('file:')) { said.push(r.url()); } });
+  await drawn.goto('file://' + svg);
+  is([await drawn.evaluate(() => window.hacked), said], [null, []], 'the SVG of hostile names runs nothing');
+  await drawn.close();
+}
+
+// metrics.prom, which --watch writes: each line is of Prometheus' text form.
+async function writesMetrics() {
+  const inbox = folder + '/in', out = folder + '/out';
+  fs.mkdirSync(inbox);
+  fs.mkdirSync(out);
+  fs.writeFileSync(folder + '/arrives.jsonl', hostile());
+  fs.renameSync(folder + '/arrives.jsonl', inbox + '/a.jsonl');
+  const watch = spawn(stallclassify, ['--history', folder + '/watched.db', '--watch', inbox, '--out', out], {stdio: 'ignore'});
+  for (let i = 0; i < 300 && !fs.existsSync(out + '/metrics.prom'); i++) { await new Promise((done) => setTimeout(done, 100)); }
+  watch.kill('SIGTERM');
+  await new Promise((done) => watch.on('exit', done));
+  const lines = fs.readFileSync(out + '/metrics.prom', 'utf8').split('\n').filter((line) => line);
+  const form = /^(# (HELP|TYPE) [a-z_:]+ .*|[a-z_:]+(\{([a-z_]+="([^"\\]|\\["\\n])*",?)*\})? -?[0-9.e+]+)$/;
+  ok(lines.length > 20, 'metrics.prom has lines', lines.length);
+  is(lines.filter((line) => !form.test(line) || /[\x00-\x1f\u202a-\u202e\u2066-\u2069]/.test(line)).slice(0, 3), [], 'metrics.prom of hostile names has the form of Prometheus');
 }
 
 async function endsRegularExpressions() {
@@ -425,8 +517,12 @@ async function comparesRuns() {
   const all = await useTable(file);
   await openBuckets(file, all);
   await readPlainly(file, all);
+  await printsAllRows();
   await isLabelled(file);
   await resistsHostileNames();
+  await resistsHostileMarks();
+  await resistsElsewhere();
+  await writesMetrics();
   await endsRegularExpressions();
   await tellsVersions();
   await tellsTheData();

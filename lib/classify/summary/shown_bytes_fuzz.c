@@ -38,13 +38,14 @@ static struct triage *count_buckets(void) {
         struct dump d = {0};
         struct stall_key key;
         char text[400];
-        int len = snprintf(text, sizeof text,
-                           "{\"format\":\"stall-dump/1\",\"id\":\"%d\",\"stall\":{\"kind\":\"hang\","
-                           "\"duration_ms\":%d,\"span_ms\":%d,\"ended\":true},\"images\":[{\"name\":"
-                           "\"Shop\",\"load\":4096,\"size\":65536,\"in_app\":true}],\"threads\":[{"
-                           "\"id\":1,\"main\":true,\"frames\":[4112]}],\"names\":{\"4112\":"
-                           "[\"save_%d\"]}}",
-                           i, 3000 - i, 3000 - i, i);
+        int len =
+            snprintf(text, sizeof text,
+                     "{\"format\":\"stall-dump/1\",\"id\":\"%d\",\"stall\":{\"kind\":\"hang\","
+                     "\"duration_ms\":%d,\"span_ms\":%d,\"ended\":true},\"images\":[{\"name\":"
+                     "\"Shop\",\"load\":4096,\"size\":65536,\"in_app\":true}],\"threads\":[{"
+                     "\"id\":1,\"main\":true,\"frames\":[4112]}],\"names\":{\"4112\":"
+                     "[\"save_%d\"]}}",
+                     i, 3000 - i, 3000 - i, i);
         require(dump_parse(&d, text, (size_t)len, NULL) == ST_OK);
         require(keyer_key(keyer, &d, &key, NULL) == ST_OK);
         require(triage_add(t, &d, &key, true, NULL, NULL) == ST_OK);

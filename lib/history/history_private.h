@@ -225,7 +225,7 @@ enum st history_add_values(struct history_value_sums *sums, const struct triage 
 enum st history_values_match(struct history *h, int64_t cell, struct history_value_sums *sums,
                              struct err *e) BASE_MUST_USE;
 
-/* ---- examination, history_check.c and history_check_rows.c ---- */
+/* ---- examination, history_faults.c and history_check_rows.c ---- */
 
 /* The faults that an examination of a history has found. */
 struct history_faults {

@@ -32,6 +32,8 @@ static void other_init(struct other *o, struct stallrec *rec, unsigned stall_ms)
     o->shared.loop = &o->loop;
     o->shared.inbox = &o->inbox;
     rec_inbox_init(&o->inbox);
+    /* The loop waits further out than any function of a test, so that a sleep is part of a turn. */
+    rec_loop_write_latest(&o->shared.latest, &(struct finder_wait){.depth = UINT64_MAX});
 }
 
 static void *run_other(void *arg) {

@@ -512,7 +512,7 @@ bool busy_functions_find(const struct busy_functions *f, const struct stall_key 
     struct stack_joining j = {.t = f->j.t};
     struct bucket_frame frames[KEY_FRAMES_MAX];
     const struct bucket_frame *pointers[KEY_FRAMES_MAX];
-    struct cause_tally cause = {.cause = key->cause, .dumps = 1};
+    struct cause_tally cause = {.cause = key->cause, .dumps = 1, .confidence = key->confidence};
     struct tally tally = {.dumps = 1, .samples = key->samples, .hits = key->hits};
     struct bucket b = {.tally = &tally, .frames = pointers, .frame_count = of->count};
     memcpy(b.id, id, sizeof b.id);

@@ -90,22 +90,6 @@ static bool open_symbols(struct classify_run *run, struct classify_settings *s) 
     return cli_symbols_open(&run->symbols, &o, &run->dumps, (unsigned)s->jobs);
 }
 
-/* Prints the fields of the filter that no dump has, because such a filter is probably a mistake,
- * and those that no record of exposure has, because rates then lack the exposure of the selected
- * users. */
-static void tell_unsaid(const struct classify_run *run) {
-    const struct {
-        const struct where_seen *seen;
-        bool exposure;
-        const char *who;
-    } rows[] = {{&run->seen, false, "no dump says"},
-                {&run->seen_sessions, true, "no session record, of which none counts, says"},
-                {&run->seen_table, true, "no row of --exposure says"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        cli_tell_unsaid(&classify_tool, run->where, rows[i].seen, rows[i].exposure, rows[i].who);
-    }
-}
-
 /* Runs --annotate, or --answer-each with --partial, whose partials are answers, too. Returns the
  * exit status. */
 static int pass_through(struct classify_run *run, const struct classify_settings *s,
@@ -567,7 +551,7 @@ static int classify(struct classify_run *run, struct classify_settings *s,
         status = classify_count_dumps(run, s, p);
     }
     if (!run->history) {
-        tell_unsaid(run);
+        classify_tell_unsaid(&classify_tool, run);
     }
     classify_tell_doubts(&classify_tool, run->triage);
     return status;

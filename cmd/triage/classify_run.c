@@ -359,3 +359,16 @@ void classify_tell_doubts(const struct cli_tool *tool, const struct triage *t) {
         }
     }
 }
+
+void classify_tell_unsaid(const struct cli_tool *tool, const struct classify_run *run) {
+    const struct {
+        const struct where_seen *seen;
+        bool exposure;
+        const char *who;
+    } rows[] = {{&run->seen, false, "no dump says"},
+                {&run->seen_sessions, true, "no session record, of which none counts, says"},
+                {&run->seen_table, true, "no row of --exposure says"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cli_tell_unsaid(tool, run->where, rows[i].seen, rows[i].exposure, rows[i].who);
+    }
+}

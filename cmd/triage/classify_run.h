@@ -54,5 +54,9 @@ extern const struct dump_pipeline_ops classify_buckets_ops;
 /* Prints the numbers of differing duplicates, of contradicting stalls and of refused session
  * records, unless they are 0, and whether the stalled time passes 2^63 - 1 ms. t may be NULL. */
 void classify_tell_doubts(const struct cli_tool *tool, const struct triage *t);
+/* Prints the fields of the filter that no dump has, because such a filter is probably a mistake,
+ * and those that no record of exposure has, because rates then lack the exposure of the selected
+ * users. */
+void classify_tell_unsaid(const struct cli_tool *tool, const struct classify_run *run);
 
 #endif

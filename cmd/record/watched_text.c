@@ -4,12 +4,11 @@
 #include <inttypes.h>
 
 #include "base/strbuf.h"
-#include "recorder/core/core.h"
 #include "recorder/preload/preload.h"
 
 enum { SHORT_MS = 50 }; /* time, in ms, below which no part of a run's time is told */
 
-/* reasons[] is in the order of enum rec_unwatched, as unwatched_ms[] is. REC_UNWATCHED_UNCLEAR has
+/* reasons[] is in the order of enum rec_unwatched, as unwatched_ms[] is. PRELOAD_UNCLEAR has
  * no text here, as recorder_add_input prints it. kinds[] is in the order of enum finder_kind. */
 static const char *const reasons[PRELOAD_UNWATCHED] = {
     "launch", "no certain loop", "another place taken for the loop", "forgotten", "suspended"};
@@ -46,7 +45,7 @@ void recorder_add_processes(struct strbuf *line, uint32_t processes, uint32_t lo
 }
 
 bool recorder_is_unclear(const uint64_t *unwatched_ms) {
-    return unwatched_ms[REC_UNWATCHED_UNCLEAR] >= SHORT_MS;
+    return unwatched_ms[PRELOAD_UNCLEAR] >= SHORT_MS;
 }
 
 void recorder_add_input(struct strbuf *line, uint64_t input_ms, const uint64_t *unwatched_ms,
@@ -56,7 +55,7 @@ void recorder_add_input(struct strbuf *line, uint64_t input_ms, const uint64_t *
     }
     if (recorder_is_unclear(unwatched_ms) && unclear) {
         strbuf_addf(line, "; not known whether idle: %.1f s in waits such as that of %s",
-                    (double)unwatched_ms[REC_UNWATCHED_UNCLEAR] / 1000, unclear);
+                    (double)unwatched_ms[PRELOAD_UNCLEAR] / 1000, unclear);
     }
 }
 
@@ -68,7 +67,7 @@ void recorder_add_reasons(struct strbuf *line, const uint64_t *unwatched_ms, con
             between = ", ";
         }
     }
-    if (unwatched_ms[REC_UNWATCHED_NO_LOOP] >= SHORT_MS && unclear &&
+    if (unwatched_ms[PRELOAD_NO_LOOP] >= SHORT_MS && unclear &&
         !recorder_is_unclear(unwatched_ms)) {
         strbuf_addf(line, "; it may idle in %s", unclear);
     }

@@ -46,6 +46,8 @@ enum {
     PRELOAD_PROCESSES = 128,
     PRELOAD_LONGEST = 3,
     PRELOAD_UNWATCHED = 6,
+    PRELOAD_NO_LOOP = 1,  /* REC_UNWATCHED_NO_LOOP */
+    PRELOAD_UNCLEAR = 5,  /* REC_UNWATCHED_UNCLEAR */
     PRELOAD_FAILURES = 8, /* failures to start that are described */
     PRELOAD_NAME = 64,    /* bytes of a program's name, with its NUL */
     PRELOAD_NEWS = 64     /* number of the latest messages about stalls that are kept, for -v */

@@ -19,6 +19,9 @@
 enum { THREADS_AFTER_MS = 1000 };
 
 _Static_assert((int)PRELOAD_UNWATCHED == (int)REC_UNWATCHED_REASONS, "the same reasons");
+_Static_assert((int)PRELOAD_NO_LOOP == (int)REC_UNWATCHED_NO_LOOP &&
+                   (int)PRELOAD_UNCLEAR == (int)REC_UNWATCHED_UNCLEAR,
+               "the same order");
 
 /* State of the recorder, global because interposed functions have no context argument. */
 static struct {

@@ -112,6 +112,14 @@ static bool waits_for_signals_async(const struct copy_source *s) {
     return copy_read_call_async(s, &call) && call.number == SYS_rt_sigtimedwait;
 }
 
+/* May the thread be blocked in a system call? Only /proc can exclude it. */
+static bool may_wait_async(const struct copy_source *s) {
+    char text[256];
+    struct proc_syscall call;
+    size_t size = proc_file_read_async(&s->syscall_file, text, sizeof text);
+    return size == 0 || proc_parse_syscall_async(text, size, &call);
+}
+
 bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_ms,
                         uint32_t starved_ms, struct copy *copy) {
     struct signal_copy from;
@@ -119,6 +127,9 @@ bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_
     char text[STATUS_SIZE];
     if (s->signal_number == 0) {
         return false; /* no thread may be asked */
+    }
+    if (!runs && may_wait_async(s)) {
+        return false; /* a signal would end some calls early */
     }
     size_t size = proc_file_read_async(&s->status_file, text, sizeof text);
     if (!signal_linux_has_room_async(&s->target) && proc_parse_handling_async(text, size)) {

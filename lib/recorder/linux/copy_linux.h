@@ -49,9 +49,10 @@ bool copy_is_running_async(const struct copy_source *s, uint64_t cpu_ns);
 /* Copies a running thread by a signal. runs: the result of copy_is_running_async. Waits at most
  * answer_ms until the thread accepts the signal, then answer_ms for the signal handler, and
  * starved_ms more if the thread accepts the signal but has no processor. False: the handler did not
- * answer, is no longer the recorder's, or could not read the stack; no signal may be sent; or the
- * thread is gone, is guarded (enum guard_state), blocks the signal, waits for signals, or may be in
- * a handler on an alternate stack without room for another one. */
+ * answer, is no longer the recorder's, or could not read the stack; no signal may be sent; the
+ * thread is not known to run and may be blocked in a call; or it is gone, is guarded
+ * (enum guard_state), blocks the signal, waits for signals, or may be in a handler on an alternate
+ * stack without room for another one. */
 bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_ms,
                         uint32_t starved_ms, struct copy *copy);
 

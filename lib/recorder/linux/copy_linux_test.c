@@ -8,9 +8,11 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "linux/copy_linux.h"
@@ -196,6 +198,56 @@ static void modules_stay_while_they_are_held(void **state) {
     pthread_join(thread, NULL);
 }
 
+/* A thread in a call that the kernel does not restart after a signal. */
+struct sleeper {
+    atomic_int tid;
+    uint64_t top; /* address above the frames of the call */
+    long result;  /* of the call: -1 if it ended early */
+};
+
+static void *sleep_by_the_call(void *arg) {
+    struct sleeper *s = arg;
+    struct timespec span = {.tv_nsec = 300000000};
+    s->top = ((uint64_t)(uintptr_t)__builtin_frame_address(0) + 64) & ~UINT64_C(7);
+    s->tid = gettid();
+    s->result = syscall(SYS_nanosleep, &span, NULL);
+    return NULL;
+}
+
+/* readable: /proc tells the thread's call. */
+static void ask_a_sleeper(bool readable) {
+    struct sleeper sleeper = {0};
+    pthread_t thread;
+    struct copy copy;
+    assert_true(signal_linux_install(SIGUSR2));
+    assert_int_equal(pthread_create(&thread, NULL, sleep_by_the_call, &sleeper), 0);
+    while (sleeper.tid == 0) {
+        usleep(100);
+    }
+    usleep(50000);
+    struct copy_source source = {
+        .target = {.tid = sleeper.tid, .lo = sleeper.top - 65536, .hi = sleeper.top},
+        .pid = getpid(),
+        .clock = copy_thread_clock_async(sleeper.tid),
+        .signal_number = SIGUSR2};
+    proc_file_open_async(&source.syscall_file, sleeper.tid, "syscall");
+    proc_file_open_async(&source.status_file, sleeper.tid, "status");
+    if (!readable) {
+        proc_file_close_async(&source.syscall_file);
+    }
+    assert_false(copy_running_async(&source, false, 20, 0, &copy));
+    pthread_join(thread, NULL);
+    assert_int_equal(sleeper.result, 0);
+    proc_file_close_async(&source.syscall_file);
+    proc_file_close_async(&source.status_file);
+}
+
+static void thread_that_may_wait_gets_no_signal(void **state) {
+    (void)state;
+    ask_a_sleeper(true);
+    ask_a_sleeper(false);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_copy_will_do_while_modules_stay, setup, teardown),
@@ -207,6 +259,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(thread_that_cannot_be_copied_is_asked_once, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(modules_stay_while_they_are_held, setup, teardown),
+        cmocka_unit_test(thread_that_may_wait_gets_no_signal),
     };
     return cmocka_run_group_tests_name("copy_linux", tests, NULL, NULL);
 }

@@ -183,8 +183,11 @@ char *proc_put_folder_async(char *to, pid_t pid) {
 }
 
 /* Returns the id that /proc has for a thread of this process, if that is the main thread or the
- * calling one; else `tid`. */
+ * calling one; else `tid`, also if that is no id, because gettid is refused. */
 static pid_t listed_tid_async(pid_t tid) {
+    if (tid <= 0) {
+        return tid;
+    }
     pid_t listed = tid == getpid()   ? proc_listed_pid_async()
                    : tid == gettid() ? number_in_link_async("/proc/thread-self")
                                      : 0;

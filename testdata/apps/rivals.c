@@ -3,6 +3,7 @@
  *
  *     peers         handlers wait for replies by the loop's own call, on another descriptor
  *     polling       handlers poll for replies each millisecond
+ *     polling-last  the same, and the last handler stalls, too
  *     shallower     handlers wait for replies by a call that is shallower than the loop's
  *     wide          the loop's call needs much stack of its own, so that its wait is deeper on the
  *                   stack than those of a handler, which waits for a reply in slices
@@ -20,6 +21,7 @@
 enum { STALL_MS = 600, TURN_MS = 60, REPLY_MS = 3, TURNS = 16, RENUMBERED = 40, NUMBERS = 13 };
 
 static int events[2], replies[2], wakes[2];
+static bool stalls_last;
 static volatile int none =
     -1; /* a constant would make the compiler clone the function that waits */
 
@@ -99,7 +101,8 @@ OWN_FRAME static void wait_in_slices(int fd, int ms) {
 /* The turns of a loop; in each of its two last thirds one turn is a stall. */
 static void run(void (*wait_event)(int fd, int ms), void (*wait_reply)(int fd, int ms)) {
     for (int i = 0; i < 3 * TURNS; i++) {
-        bool stalls = i > TURNS && i % TURNS == TURNS / 2;
+        bool last = i == 3 * TURNS - 1;
+        bool stalls = (i > TURNS && i % TURNS == TURNS / 2) || (last && stalls_last);
         wait_event(events[0], i == 2 * TURNS ? 10 * TURN_MS : TURN_MS);
         long long begin = now_ns();
         wait_reply(replies[0], stalls ? STALL_MS : REPLY_MS);
@@ -128,7 +131,8 @@ int main(int argc, char **argv) {
     }
     if (strcmp(argv[1], "peers") == 0) {
         run(wait_for, wait_for);
-    } else if (strcmp(argv[1], "polling") == 0) {
+    } else if (strncmp(argv[1], "polling", strlen("polling")) == 0) {
+        stalls_last = strcmp(argv[1], "polling-last") == 0;
         run(wait_for, poll_for);
     } else if (strcmp(argv[1], "shallower") == 0) {
         run(wait_deeper, wait_for);

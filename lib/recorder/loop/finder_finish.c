@@ -64,14 +64,21 @@ static struct finder_candidate *best_at_end(struct loop_finder *f, uint64_t now_
     return best != NULL && !is_uncertain_at_end(f, best) ? best : NULL;
 }
 
+/* Are c's waits since the loop's last one those of another loop? A handler polls, or waits for
+ * replies, and takes less time for that in all than the loop's waits took. */
+static bool has_taken_over(const struct finder_candidate *c, const struct finder_candidate *loop) {
+    bool sibling = rivals_are_siblings(c, loop);
+    return c->epoch == loop->all_waits && c->streak >= loop->waits &&
+           c->streak >= (sibling ? FINDER_QUALIFIES : FINDER_DEEPER_STREAK) &&
+           (c->streak_ns >= loop->waited_ns || (sibling && !rival_polls(c, loop)));
+}
+
 /* Returns the candidate that had begun to wait in place of the loop; NULL: there is none. */
 static struct finder_candidate *successor_at_end(struct loop_finder *f) {
     const struct finder_candidate *loop = finder_loop(f);
     for (uint32_t i = 0; i < f->count; i++) {
         struct finder_candidate *c = &f->candidates[i];
-        uint64_t enough = rivals_are_siblings(c, loop) ? FINDER_QUALIFIES : FINDER_DEEPER_STREAK;
-        if (c != loop && !rival_is_weak(c) && c->epoch == loop->all_waits && c->streak >= enough &&
-            c->streak >= loop->waits) {
+        if (c != loop && !rival_is_weak(c) && has_taken_over(c, loop)) {
             return c;
         }
     }
@@ -81,10 +88,10 @@ static struct finder_candidate *successor_at_end(struct loop_finder *f) {
 void finder_finish(struct loop_finder *f, uint64_t now_ns) {
     finder_end(f, now_ns);
     bool sure = f->believed != 0 && !f->doubt;
-    struct finder_candidate *around = NULL, *found = f->doubt && f->narrow_doubt
-                                                         ? &f->candidates[f->believed - 1]
-                                                     : sure ? successor_at_end(f)
-                                                            : best_at_end(f, now_ns);
+    struct finder_candidate *around = NULL, *successor = sure ? successor_at_end(f) : NULL;
+    struct finder_candidate *found = f->doubt && f->narrow_doubt ? &f->candidates[f->believed - 1]
+                                     : sure                      ? successor
+                                                                 : best_at_end(f, now_ns);
     struct finder_candidate *loop = found != NULL ? found
                                     : sure        ? &f->candidates[f->believed - 1]
                                                   : NULL;
@@ -103,5 +110,10 @@ void finder_finish(struct loop_finder *f, uint64_t now_ns) {
     }
     if (found != NULL) {
         finder_believe(f, found, now_ns);
+    }
+    if (found != NULL && found == successor) { /* its waits since the loop's last one tell nothing
+                                                  of what was before */
+        f->past = REC_PAST_CONTINUES;
+        f->from_ns = f->resolved_ns;
     }
 }

@@ -221,6 +221,36 @@ static void waits_that_a_busy_machine_makes_longer_decide_nothing_at_the_end(voi
     assert_int_equal(place_of(&d), LOOP);
 }
 
+static void handler_that_polls_at_the_end_does_not_follow_the_loop(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (unsigned i = 0; i < 20; i++) {
+        wait_for(&d, 1, LOOP, SHALLOW, epoll_object(3), 100);
+    }
+    for (unsigned i = 0; i < 60; i++) {
+        wait_for(&d, 1, REPLY, DEEP, set_of(4, 5, 0), 10);
+    }
+    finder_finish(&d.finder, d.now);
+    assert_int_equal(place_of(&d), LOOP);
+}
+
+static void loop_that_returns_at_the_end_changes_nothing_before(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 4, START, DEEP, set_of(3, 3, 0));
+    waits(&d, 20, LOOP, SHALLOW, epoll_object(4));
+    assert_int_equal(place_of(&d), LOOP);
+    uint64_t since_ns = d.now;
+    for (unsigned i = 0; i < 25; i++) {
+        wait_for(&d, 1, START, DEEP, set_of(3, 3, 0), 30);
+    }
+    assert_int_equal(place_of(&d), LOOP);
+    finder_finish(&d.finder, d.now);
+    assert_int_equal(place_of(&d), START);
+    assert_int_equal(d.finder.past, REC_PAST_CONTINUES);
+    assert_int_equal(d.finder.from_ns, since_ns);
+}
+
 static void two_waits_are_enough_at_the_end(void **state) {
     (void)state;
     struct driver d = driver();
@@ -1017,6 +1047,8 @@ int main(void) {
         cmocka_unit_test(place_that_waits_once_for_each_of_its_descriptors_is_none),
         cmocka_unit_test(one_shallower_wait_does_not_hide_the_loop),
         cmocka_unit_test(two_waits_are_enough_at_the_end),
+        cmocka_unit_test(handler_that_polls_at_the_end_does_not_follow_the_loop),
+        cmocka_unit_test(loop_that_returns_at_the_end_changes_nothing_before),
         cmocka_unit_test(waits_that_a_busy_machine_makes_longer_decide_nothing_at_the_end),
         cmocka_unit_test(waits_of_the_start_up_lose_to_the_loop),
         cmocka_unit_test(nested_wait_on_another_instance_is_part_of_the_turn),

@@ -110,7 +110,7 @@ enum rec_sample attach_watch_sample(void *ctx, bool may_repeat, struct rec_stack
     uint64_t cpu = remote_thread_cpu_ns(&w->thread);
     if (may_repeat && w->have_sample && cpu != UINT64_MAX && cpu == w->sampled_cpu_ns) {
         if (w->asleep) {
-            w->sleep_seen.to_ns = stallrec_clock_ns();
+            rec_loop_continue_sleep_async(&w->sleep_seen, stallrec_clock_ns());
         }
         return REC_SAMPLE_SAME;
     }

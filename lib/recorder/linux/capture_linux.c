@@ -185,8 +185,7 @@ static enum rec_sample sample_async(void *ctx, bool may_repeat, struct rec_stack
     if (may_repeat && c->have_sample && cpu != UINT64_MAX && cpu == c->sampled_cpu_ns) {
         c->counts.reused++;
         if (c->asleep) {
-            struct finder_sleep *asleep = &c->latest->asleep;
-            rec_loop_join_sleep_async(asleep, &asleep->at, stallrec_clock_ns());
+            rec_loop_continue_sleep_async(&c->latest->asleep, stallrec_clock_ns());
         }
         return REC_SAMPLE_SAME;
     }

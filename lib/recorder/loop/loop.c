@@ -182,6 +182,10 @@ void rec_loop_join_sleep_async(struct finder_sleep *sleep, const struct finder_p
     __atomic_store_n(&sleep->to_ns, now_ns, __ATOMIC_RELEASE);
 }
 
+void rec_loop_continue_sleep_async(struct finder_sleep *sleep, uint64_t now_ns) {
+    __atomic_store_n(&sleep->to_ns, now_ns, __ATOMIC_RELEASE);
+}
+
 bool rec_loop_read_asleep(const struct rec_loop_latest *latest, uint64_t after_ns,
                           struct finder_sleep *out) {
     const struct finder_sleep *asleep = &latest->asleep;

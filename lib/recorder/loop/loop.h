@@ -69,6 +69,10 @@ bool rec_loop_read_latest_async(const struct rec_loop_latest *latest, struct fin
  * Of rec_loop_latest.asleep only the monitor may call it. */
 void rec_loop_join_sleep_async(struct finder_sleep *sleep, const struct finder_place *at,
                                uint64_t now_ns);
+/* Joins a sample at now_ns, which shows that the thread has not run since the sample before, to
+ * *sleep, however long ago that sample is. Of rec_loop_latest.asleep only the monitor may call it.
+ */
+void rec_loop_continue_sleep_async(struct finder_sleep *sleep, uint64_t now_ns);
 /* Reads the latest sleep that samples have shown; false: its last sample is not later than
  * after_ns. What is read may be of two sleeps if the monitor writes meanwhile. */
 bool rec_loop_read_asleep(const struct rec_loop_latest *latest, uint64_t after_ns,

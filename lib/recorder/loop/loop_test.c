@@ -557,8 +557,11 @@ static void samples_that_are_apart_are_of_two_sleeps(void **state) {
     assert_int_equal(sleep.to_ns, 150 * MS);
     rec_loop_join_sleep_async(&sleep, &at, 300 * MS);
     assert_int_equal(sleep.from_ns, 300 * MS);
-    rec_loop_join_sleep_async(&sleep, &other, 350 * MS);
-    assert_int_equal(sleep.from_ns, 350 * MS);
+    rec_loop_continue_sleep_async(&sleep, 550 * MS); /* the thread has not run meanwhile */
+    assert_int_equal(sleep.from_ns, 300 * MS);
+    assert_int_equal(sleep.to_ns, 550 * MS);
+    rec_loop_join_sleep_async(&sleep, &other, 600 * MS);
+    assert_int_equal(sleep.from_ns, 600 * MS);
     assert_int_equal(sleep.at.depth, 89);
 }
 

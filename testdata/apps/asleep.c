@@ -5,7 +5,11 @@
  *
  *     outer    in the function that calls the handlers, which need more stack
  *     beside   in a function beside the one that polls, with the same caller
+ *     seldom   as `beside`, but it idles and polls for longer
  *     once     the other way round: a loop that polls, beside which it sleeps in the call only once
+ *     tasks    a loop whose polls are a library's, further in; in each third turn the loop waits in
+ *              the call for a task, which is a stall
+ *     rests    the same, but in each turn, for the rest of what the library polls for
  *
  * CASE is the call:
  *
@@ -43,9 +47,10 @@
 
 #include "app.h"
 
-enum { STALL_MS = 600, IDLE_MS = 300, REPLY_MS = 50, TURNS = 12, FIRST = 3, SECOND = 8 };
+enum { STALL_MS = 600, REPLY_MS = 50, TURNS = 12, FIRST = 3, SECOND = 8, EARLY = 6 };
 enum { LACKING = 77 };
 
+static int idle_ms = 300, reply_ms = REPLY_MS;
 static int replies[2], orders[2], things[2], client = -1, descriptor, message_queue, ring_size;
 static mqd_t named_queue;
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -63,7 +68,7 @@ static void lack(void) {
 
 /* ---- another process, which ends the waits ---- */
 
-/* Makes a process that calls `act` IDLE_MS after each order, and ends with this one. */
+/* Makes a process that calls `act` idle_ms after each order, and ends with this one. */
 static void start_helper(void (*act)(void)) {
     pid_t parent = getpid(), helper = -1;
     if (pipe(orders) != 0 || (helper = fork()) < 0) {
@@ -73,7 +78,7 @@ static void start_helper(void (*act)(void)) {
         char byte;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         while (getppid() == parent && read(orders[0], &byte, 1) == 1) {
-            sleep_ms(IDLE_MS);
+            sleep_ms(idle_ms);
             act();
         }
         _exit(0);
@@ -124,7 +129,7 @@ static void begin_timer(void) {
 }
 
 static void idle_in_timer(void) {
-    const struct itimerspec once = {.it_value.tv_nsec = IDLE_MS * 1000000L};
+    const struct itimerspec once = {.it_value.tv_nsec = idle_ms * 1000000L};
     uint64_t count;
     timerfd_settime(descriptor, 0, &once, NULL);
     if (read(descriptor, &count, sizeof count) != sizeof count) {
@@ -161,7 +166,7 @@ static void begin_signals(void) {
 }
 
 static void set_alarm(void) {
-    setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = IDLE_MS * 1000}, NULL);
+    setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = idle_ms * 1000}, NULL);
 }
 
 static void idle_in_pause(void) {
@@ -203,7 +208,7 @@ static void begin_ring(void) {
 }
 
 static void idle_in_ring(void) {
-    static const int64_t once[2] = {0, IDLE_MS * 1000000L};
+    const int64_t once[2] = {0, idle_ms * 1000000L};
     uint32_t number = (uint32_t)ring_size++, at = number & (ring_of.sq_entries - 1);
     ring_entries[at] = (struct io_uring_sqe){
         .opcode = IORING_OP_TIMEOUT, .fd = -1, .addr = (uint64_t)(uintptr_t)once, .len = 1};
@@ -265,7 +270,7 @@ static void begin_child(void) {
 static void idle_in_child(void) {
     pid_t child = fork();
     if (child == 0) {
-        sleep_ms(IDLE_MS);
+        sleep_ms(idle_ms);
         _exit(0);
     }
     if (child < 0 || waitpid(child, NULL, 0) != child) {
@@ -274,7 +279,7 @@ static void idle_in_child(void) {
 }
 
 static void idle_in_futex(void) {
-    static const struct timespec t = {.tv_nsec = IDLE_MS * 1000000L};
+    const struct timespec t = {.tv_nsec = idle_ms * 1000000L};
     static uint32_t word;
     syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &t, NULL, 0);
 }
@@ -309,7 +314,7 @@ OWN_FRAME static void wait_for_reply(int ms) {
     KEEP_FRAME();
 }
 
-/* Needs stack, as a handler that calls a library does. */
+/* Needs stack, as a handler that calls a library does, or a library that polls. */
 OWN_FRAME static void handle_deeper(int ms) {
     volatile char room[2048];
     room[0] = 0;
@@ -326,7 +331,7 @@ static void tell(int ms, long long begin) {
 
 OWN_FRAME static void idle_and_handle(void (*idle)(void), void (*handle)(int ms)) {
     for (int i = 0; i < TURNS; i++) {
-        int ms = i == FIRST || i == SECOND ? STALL_MS : REPLY_MS;
+        int ms = i == FIRST || i == SECOND ? STALL_MS : reply_ms;
         idle();
         long long begin = now_ns();
         handle(ms);
@@ -335,10 +340,11 @@ OWN_FRAME static void idle_and_handle(void (*idle)(void), void (*handle)(int ms)
     KEEP_FRAME();
 }
 
-OWN_FRAME static void poll_and_sleep_once(void (*sleep)(void)) {
-    for (int i = 0; i < 4 * TURNS; i++) {
-        wait_for_reply(REPLY_MS);
-        if (i == 2 * TURNS) {
+/* Sleeps in a turn of n turns each, once the loop can be known. */
+OWN_FRAME static void poll_and_sleep(int n, void (*poll_for)(int ms), void (*sleep)(void)) {
+    for (int i = 0; i < 3 * TURNS; i++) {
+        poll_for(REPLY_MS);
+        if (i >= EARLY && i % n == n - 1) {
             long long begin = now_ns();
             sleep();
             tell(STALL_MS, begin);
@@ -363,15 +369,24 @@ int main(int argc, char **argv) {
         if (strcmp(name, cases[i].name) != 0 || pipe(replies) != 0) {
             continue;
         }
+        if (strcmp(where, "seldom") == 0) {
+            idle_ms = 900;
+            reply_ms = 220;
+        }
         cases[i].begin();
         if (strcmp(where, "once") == 0) {
-            poll_and_sleep_once(cases[i].idle);
+            poll_and_sleep(2 * TURNS, wait_for_reply, cases[i].idle);
+        } else if (strcmp(where, "tasks") == 0) {
+            poll_and_sleep(3, handle_deeper, cases[i].idle);
+        } else if (strcmp(where, "rests") == 0) {
+            client = things[0];
+            poll_and_sleep(1, handle_deeper, cases[i].idle);
         } else {
             idle_and_handle(cases[i].idle,
                             strcmp(where, "outer") == 0 ? handle_deeper : wait_for_reply);
         }
         return 0;
     }
-    fputs("usage: asleep outer|beside|once CASE\n", stderr);
+    fputs("usage: asleep outer|beside|seldom|once|tasks|rests CASE\n", stderr);
     return 2;
 }

@@ -58,20 +58,21 @@ static bool latest_loop_wait(const struct attach_watch *w, struct finder_wait *o
     return loop != NULL;
 }
 
-/* May the thread idle in the call, which is none of the waits that are reported to `edges`? In a
- * lock only a thread of a pool idles: *lock becomes true. Of a call whose events the budget has
- * turned off it is not known. */
-static bool is_unseen(const struct attach_watch *w, const struct proc_syscall *call, bool *lock) {
+/* Returns what the thread does in the call, if that is none of the waits that are reported to
+ * `edges`. In a lock only a thread of a pool idles. Of a call whose events the budget has turned
+ * off it is not known. */
+static enum thread_unseen unseen_in(const struct attach_watch *w, const struct proc_syscall *call) {
     const struct wait_call *known = wait_call_numbered(call->number);
     const struct rec_wait wait = attach_wait(w->others, w->thread.tid, call);
-    *lock = wait.kind == REC_WAIT_MUTEX || wait.kind == REC_WAIT_RWLOCK;
+    const pid_t pid = w->thread.process->pid;
     if (w->edges.blocks || (known && (call->number != SYS_futex || w->budget.no_conditions))) {
-        return false;
+        return THREAD_BUSY;
     }
-    if (*lock) {
-        return w->thread.tid != w->thread.process->pid;
+    if (wait.kind == REC_WAIT_MUTEX || wait.kind == REC_WAIT_RWLOCK) {
+        return w->thread.tid != pid ? THREAD_PARKED : THREAD_BUSY;
     }
-    return wait.kind != REC_WAIT_THREAD && thread_may_idle_async(w->thread.process->pid, call);
+    return wait.kind != REC_WAIT_THREAD && thread_may_idle_async(pid, call) ? THREAD_SLEEPS
+                                                                            : THREAD_BUSY;
 }
 
 /* Returns whether the thread, which is blocked in the call, rests, and notes if it sleeps unseen.
@@ -82,20 +83,19 @@ static enum rec_rest rest_of(struct attach_watch *w, const struct proc_syscall *
     struct finder_wait loop;
     struct finder_place place = {.depth = 0};
     const struct remote_unwinder *u = w->unwinder;
-    bool main = w->thread.tid == w->thread.process->pid, lock;
+    bool main = w->thread.tid == w->thread.process->pid;
     if (w->way == ATTACH_BY_EVENTS) {
         attach_watch_take_edges(w);
     }
-    bool unseen = is_unseen(w, call, &lock);
-    if (unseen && remote_caller(w->unwinder, regs, stack, true, &caller)) {
+    enum thread_unseen unseen = unseen_in(w, call);
+    if (unseen != THREAD_BUSY && remote_caller(w->unwinder, regs, stack, true, &caller)) {
         place.place = caller.address;
         place.depth = !main || remote_images_on_stack(u->images, caller.sp) ? caller.entry : 0;
         place.inner = python_linux_depth_async(u->python, remote_images_generation(u->images),
                                                w->thread.own_tid);
     }
     enum rec_rest rest = thread_rest_async(w->thread.process->pid, call, unseen, &place,
-                                           latest_loop_wait(w, &loop) ? &loop : NULL);
-    w->asleep = unseen && !lock && rest != REC_REST_INPUT;
+                                           latest_loop_wait(w, &loop) ? &loop : NULL, &w->asleep);
     if (w->asleep) {
         rec_loop_join_sleep_async(&w->sleep_seen, &place, stallrec_clock_ns());
     }

@@ -131,13 +131,16 @@ static void find_blocked_place_async(const struct capture_linux *c,
                                           c->source.target.tid);
 }
 
-/* May the thread idle in the call in which it is blocked, which is none of the waits that the
- * preloaded library reports? In a lock only a thread of a pool idles: *lock becomes true. */
-static bool is_unseen_async(const struct capture_linux *c, bool *lock) {
+/* Returns what the thread does in the call in which it is blocked, if that is none of the waits
+ * that the preloaded library reports. In a lock only a thread of a pool idles. */
+static enum thread_unseen unseen_async(const struct capture_linux *c) {
     const pid_t pid = c->source.pid, tid = c->source.target.tid;
     enum rec_wait_kind kind = lock_wait_async(&c->process->locks, pid, tid, &c->call).kind;
-    *lock = kind == REC_WAIT_MUTEX || kind == REC_WAIT_RWLOCK;
-    return *lock ? tid != pid : kind == REC_WAIT_NONE && thread_may_idle_async(pid, &c->call);
+    if (kind == REC_WAIT_MUTEX || kind == REC_WAIT_RWLOCK) {
+        return tid != pid ? THREAD_PARKED : THREAD_BUSY;
+    }
+    return kind == REC_WAIT_NONE && thread_may_idle_async(pid, &c->call) ? THREAD_SLEEPS
+                                                                         : THREAD_BUSY;
 }
 
 /* Returns the entry for the interpreter's frames at waits at a place. */
@@ -162,17 +165,16 @@ static enum rec_rest rest_async(struct capture_linux *c, uint32_t count) {
     bool known = rec_loop_read_latest_async(c->latest, &loop);
     const struct inner_place *inner = inner_entry_async(c, loop.place);
     loop.inner = inner->place == loop.place ? inner->inner : 0;
-    bool seen = atomic_load(&c->latest->guard) == GUARD_WAITS, lock = false;
-    bool unseen = !seen && c->call.number >= 0 && is_unseen_async(c, &lock);
-    if (seen || unseen) {
+    bool seen = atomic_load(&c->latest->guard) == GUARD_WAITS;
+    enum thread_unseen unseen = !seen && c->call.number >= 0 ? unseen_async(c) : THREAD_BUSY;
+    if (seen || unseen != THREAD_BUSY) {
         find_blocked_place_async(c, c->process->unwinder.frames, count, &place);
     }
     if (seen) {
         note_inner_async(c, &place);
     }
-    enum rec_rest rest =
-        thread_rest_async(c->source.pid, &c->call, unseen, &place, known ? &loop : NULL);
-    c->asleep = unseen && !lock && rest != REC_REST_INPUT;
+    enum rec_rest rest = thread_rest_async(c->source.pid, &c->call, unseen, &place,
+                                           known ? &loop : NULL, &c->asleep);
     if (c->asleep) {
         rec_loop_join_sleep_async(&c->latest->asleep, &place, stallrec_clock_ns());
     }

@@ -360,14 +360,16 @@ static void list_loop_async(pid_t pid, const struct finder_object *object,
 }
 
 /* Is a wait that receives something part of a turn of the loop? It is if the loop waits for the
- * same descriptor, or, unless the wait is for what no other program sends (`own`), for requests. */
+ * same descriptor (*continues), or, unless the wait is for what no other program sends (`own`), for
+ * requests. */
 static bool is_within_turn_async(pid_t pid, const struct finder_wait *loop, uint64_t descriptor,
-                                 bool own) {
+                                 bool own, bool *continues) {
     struct loop_descriptors d = {.wanted = descriptor};
     if (loop == NULL) {
         return false;
     }
     list_loop_async(pid, &loop->object, &d);
+    *continues = d.has_wanted;
     return d.has_wanted || (!own && (loop->object.kind == FINDER_SIGNALS ||
                                      take_requests_async(pid, d.at, d.count)));
 }
@@ -438,12 +440,11 @@ bool thread_may_idle_async(pid_t pid, const struct proc_syscall *call) {
     return kind != RECEIVES_NOTHING && !stored;
 }
 
-/* Is the place further out on the stack than that of the loop, or, unless the call receives data,
- * as far out? Data that are received beside the loop's wait are more likely a reply than a request.
- * False if that is not known, as in an interpreter whose frames are known of one of both alone,
- * unless the call receives data. */
+/* Is the place further out on the stack than that of the loop, or, unless `further`, as far out?
+ * False if that is not known. Frames of an interpreter that are known of one of both alone leave it
+ * unknown, but are not needed if `further`. */
 static bool is_as_far_out_async(const struct finder_place *place, const struct finder_wait *loop,
-                                bool receives) {
+                                bool further) {
     if (loop == NULL) {
         return true;
     }
@@ -454,14 +455,17 @@ static bool is_as_far_out_async(const struct finder_place *place, const struct f
     if (comparable && place->inner != loop->inner) {
         return place->inner < loop->inner;
     }
-    return receives ? place->depth > loop->depth : comparable && place->depth >= loop->depth;
+    return further ? place->depth > loop->depth : comparable && place->depth >= loop->depth;
 }
 
-enum rec_rest thread_rest_async(pid_t pid, const struct proc_syscall *call, bool unseen,
-                                const struct finder_place *place, const struct finder_wait *loop) {
+enum rec_rest thread_rest_async(pid_t pid, const struct proc_syscall *call,
+                                enum thread_unseen unseen, const struct finder_place *place,
+                                const struct finder_wait *loop, bool *aside) {
     enum receive_kind kind = receive_kind_async(call->number);
     uint64_t descriptor = kind == RECEIVES_MESSAGES ? UINT64_MAX : (uint32_t)call->args[0];
     char name[TARGET_ROOM];
+    bool continues = false;
+    *aside = false;
     if (thread_input_async(pid, call) != REC_WAIT_NONE) {
         return REC_REST_INPUT;
     }
@@ -469,15 +473,17 @@ enum rec_rest thread_rest_async(pid_t pid, const struct proc_syscall *call, bool
     bool others = data && is_pipe_or_socket_async(name);
     bool requests = kind == RECEIVES_CLIENTS || (data && take_requests_async(pid, &descriptor, 1));
     bool own = data && !others && !requests;
-    if (kind != RECEIVES_NOTHING && is_within_turn_async(pid, loop, descriptor, own)) {
-        return REC_REST_NONE;
-    }
-    if (requests) {
+    bool within =
+        kind != RECEIVES_NOTHING && is_within_turn_async(pid, loop, descriptor, own, &continues);
+    if (requests && !within) {
         return REC_REST_INPUT;
     }
-    bool child = call->number == SYS_wait4 || call->number == SYS_waitid;
-    return unseen && !child && is_as_far_out_async(place, loop, others) ? REC_REST_UNCLEAR
-                                                                        : REC_REST_NONE;
+    *aside = unseen == THREAD_SLEEPS && !continues && is_as_far_out_async(place, loop, false);
+    bool unclear = unseen == THREAD_PARKED
+                       ? is_as_far_out_async(place, loop, false)
+                       : unseen == THREAD_SLEEPS && (others || kind == RECEIVES_MESSAGES) &&
+                             is_as_far_out_async(place, loop, true);
+    return unclear && !within ? REC_REST_UNCLEAR : REC_REST_NONE;
 }
 
 struct rec_wait thread_wait_async(const struct lock_layout *layout, pid_t pid, pid_t waiter,

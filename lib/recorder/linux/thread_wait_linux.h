@@ -29,35 +29,45 @@ enum rec_wait_kind thread_input_async(pid_t pid, const struct proc_syscall *call
  * mutex of the C library, which is another function's task (lock_wait_async). */
 bool thread_may_idle_async(pid_t pid, const struct proc_syscall *call);
 
+/* What a thread does in a system call that is none of the waits that are reported to the finder of
+ * its loop. */
+enum thread_unseen {
+    THREAD_BUSY,   /* it does not idle there, or the call is reported */
+    THREAD_SLEEPS, /* it may idle there (thread_may_idle_async) */
+    THREAD_PARKED  /* it is one of a pool, and waits for a lock, maybe until its turn comes */
+};
+
 /* Returns whether a thread of the process `pid`, which is blocked in the system call `call`, rests:
  * it rests if it waits for requests that others make, and does not if it waits for the answer to a
  * request of its own. The kind of the descriptor from which the call reads or accepts decides:
  *
  *     requests   input (thread_input_async), clients of a listening or accepted socket, a FIFO that
  *                has a name, signals, changes of files
- *     unclear    data of any other pipe or socket, messages of a queue, and all other calls
+ *     unclear    data of any other pipe or socket, messages of a queue
  *
- * unseen: the call is none of the waits that are reported to the finder of the thread's loop, and
- * the thread may idle in it (thread_may_idle_async); only such a call is unclear.
- *
- * REC_REST_INPUT: the thread waits for requests. REC_REST_UNCLEAR: the call is unclear, and its
- * place on the stack, `place`, is further out than that of `loop`, the latest wait of the thread's
- * loop, or, unless the call is for data, as far out; if `loop` is NULL, no loop is known, and the
- * place does not matter. Of *place and *loop the members depth and inner are used. REC_REST_NONE in
- * these cases:
+ * REC_REST_INPUT: the thread waits for requests. REC_REST_UNCLEAR: the call is unclear, is not
+ * reported, and its place on the stack, `place`, is further out than that of `loop`, the latest
+ * wait of the thread's loop; or the thread is parked as far out as that, or further. If `loop` is
+ * NULL, no loop is known, and the place does not matter. Of *place and *loop the members depth and
+ * inner are used. REC_REST_NONE in these cases:
  *
  *     - the loop itself waits for requests, and the call is for clients or data, but not for input:
  *       the call is then part of a turn of the loop
  *     - the loop waits for the same descriptor: the call then continues what the loop began
- *     - the call is unclear, and its place is further in than that of `loop`, or one of both places
- *       is not known
- *     - the call is for the end of a child, which the thread most likely has started to wait for it
+ *     - the call is unclear, and its place is not further out than that of `loop`, or one of both
+ *       places is not known
  *     - the call is of another kind
+ *
+ * *aside: the thread sleeps (THREAD_SLEEPS) as far out as in the loop's wait, or further, and not
+ * for requests, nor for a descriptor for which the loop waits. A function that calls a library
+ * which polls may also wait there for a task of its own, so only a finder (finder_slept) can tell,
+ * from many such sleeps, whether the thread idles there.
  *
  * The first 32 of the loop's descriptors are examined for requests, and 1 MiB of each list of
  * sockets. The function may be called on any thread. */
-enum rec_rest thread_rest_async(pid_t pid, const struct proc_syscall *call, bool unseen,
-                                const struct finder_place *place, const struct finder_wait *loop);
+enum rec_rest thread_rest_async(pid_t pid, const struct proc_syscall *call,
+                                enum thread_unseen unseen, const struct finder_place *place,
+                                const struct finder_wait *loop, bool *aside);
 
 /* Returns what the thread `waiter` of the process `pid` waits for while it is blocked in `call`: a
  * lock or another thread (lock_wait_async), or input (thread_input_async), whose owner is -1 and

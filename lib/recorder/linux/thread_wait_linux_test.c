@@ -162,9 +162,17 @@ static void a_descriptor_that_is_closed_is_nothing(void **state) {
 
 /* ---- rests ---- */
 
-/* Returns whether a thread rests that reads the descriptor at this depth, while its loop, at depth
- * LOOP_DEPTH, waits for loop_descriptor; -1: no loop is known. */
+/* Returns whether a thread rests that calls `number` for the descriptor at this depth, while its
+ * loop, at depth LOOP_DEPTH, waits for loop_descriptor; -1: no loop is known. */
 enum { LOOP_DEPTH = 1000 };
+static bool aside; /* what the latest call of rest_at said */
+static enum rec_rest rest_at(const struct proc_syscall *call, const struct finder_place *place,
+                             const struct finder_wait *loop) {
+    bool idles = thread_may_idle_async(getpid(), call);
+    return thread_rest_async(getpid(), call, idles ? THREAD_SLEEPS : THREAD_BUSY, place, loop,
+                             &aside);
+}
+
 static enum rec_rest rests(int64_t number, int descriptor, uint64_t depth, int loop_descriptor) {
     struct finder_wait loop = {.depth = LOOP_DEPTH, .object.kind = FINDER_SET};
     struct finder_place place = {.depth = depth};
@@ -172,8 +180,13 @@ static enum rec_rest rests(int64_t number, int descriptor, uint64_t depth, int l
     if (loop_descriptor >= 0) {
         finder_set_add(&loop.object, (uint32_t)loop_descriptor);
     }
-    return thread_rest_async(getpid(), &call, thread_may_idle_async(getpid(), &call), &place,
-                             loop_descriptor >= 0 ? &loop : NULL);
+    return rest_at(&call, &place, loop_descriptor >= 0 ? &loop : NULL);
+}
+
+/* Does a thread that is blocked in the call at this depth sleep beside its loop, without a rest?
+ * Other arguments as for `rests`. */
+static bool is_aside(int64_t number, int descriptor, uint64_t depth, int loop_descriptor) {
+    return rests(number, descriptor, depth, loop_descriptor) == REC_REST_NONE && aside;
 }
 
 /* Makes a listening socket, a client of it, and the accepted socket. */
@@ -261,18 +274,18 @@ static void the_loop_of_an_epoll_instance_waits_for_its_descriptors(void **state
     struct finder_place place = {.depth = LOOP_DEPTH + 1};
     struct proc_syscall call = {.number = SYS_read};
     call.args[0] = (uint64_t)ends[0];
-    assert_int_equal(thread_rest_async(getpid(), &call, true, &place, &loop), REC_REST_NONE);
+    assert_int_equal(rest_at(&call, &place, &loop), REC_REST_NONE);
     call.args[0] = (uint64_t)other[0];
-    assert_int_equal(thread_rest_async(getpid(), &call, true, &place, &loop), REC_REST_UNCLEAR);
+    assert_int_equal(rest_at(&call, &place, &loop), REC_REST_UNCLEAR);
     loop.object = (struct finder_object){.kind = FINDER_SIGNALS};
-    assert_int_equal(thread_rest_async(getpid(), &call, true, &place, &loop), REC_REST_NONE);
+    assert_int_equal(rest_at(&call, &place, &loop), REC_REST_NONE);
     loop.object = (struct finder_object){.kind = FINDER_CONDITION};
-    assert_int_equal(thread_rest_async(getpid(), &call, true, &place, &loop), REC_REST_UNCLEAR);
+    assert_int_equal(rest_at(&call, &place, &loop), REC_REST_UNCLEAR);
     loop.depth = 0; /* the loop is on another stack */
-    assert_int_equal(thread_rest_async(getpid(), &call, true, &place, &loop), REC_REST_NONE);
+    assert_int_equal(rest_at(&call, &place, &loop), REC_REST_NONE);
     call.number = SYS_mq_timedreceive;
     loop.depth = LOOP_DEPTH;
-    assert_int_equal(thread_rest_async(getpid(), &call, true, &place, &loop), REC_REST_UNCLEAR);
+    assert_int_equal(rest_at(&call, &place, &loop), REC_REST_UNCLEAR);
     for (int i = 0; i < 2; i++) {
         close(ends[i]);
         close(other[i]);
@@ -282,19 +295,18 @@ static void the_loop_of_an_epoll_instance_waits_for_its_descriptors(void **state
 
 static void a_thread_idles_in_calls_that_wait_for_others(void **state) {
     (void)state;
-    static const int64_t idle[] = {SYS_rt_sigsuspend, SYS_msgrcv, SYS_io_getevents, SYS_ppoll,
-                                   SYS_nanosleep};
+    static const int64_t idle[] = {SYS_rt_sigsuspend, SYS_msgrcv,    SYS_io_getevents,
+                                   SYS_ppoll,         SYS_nanosleep, SYS_wait4};
     static const int64_t busy[] = {SYS_write, SYS_connect, SYS_fsync, SYS_flock, SYS_openat};
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
-        assert_int_equal(rests(idle[i], 0, LOOP_DEPTH, 0), REC_REST_UNCLEAR);
-        assert_int_equal(rests(idle[i], 0, LOOP_DEPTH - 1, 0), REC_REST_NONE);
+        assert_true(is_aside(idle[i], 0, LOOP_DEPTH, 0));
+        assert_false(is_aside(idle[i], 0, LOOP_DEPTH - 1, 0));
     }
     for (size_t i = 0; i < sizeof busy / sizeof *busy; i++) {
         assert_int_equal(rests(busy[i], 0, LOOP_DEPTH + 1, 0), REC_REST_NONE);
+        assert_false(aside);
     }
-    struct proc_syscall child = {.number = SYS_wait4};
-    assert_true(thread_may_idle_async(getpid(), &child));
-    assert_int_equal(rests(SYS_wait4, 0, LOOP_DEPTH + 1, 0), REC_REST_NONE);
+    assert_int_equal(rests(SYS_msgrcv, 0, LOOP_DEPTH + 1, 0), REC_REST_UNCLEAR);
     struct proc_syscall futex = {.number = SYS_futex}, ring = {.number = SYS_io_uring_enter};
     assert_true(thread_may_idle_async(getpid(), &futex));
     futex.args[2] = 2; /* a lock that others wait for */
@@ -309,11 +321,27 @@ static void frames_of_an_interpreter_tell_what_is_as_far_out(void **state) {
     struct finder_wait loop = {.depth = LOOP_DEPTH, .inner = 4, .object.kind = FINDER_SIGNALS};
     struct finder_place place = {.depth = LOOP_DEPTH - 1, .inner = 3};
     struct proc_syscall pause = {.number = SYS_rt_sigsuspend};
-    assert_int_equal(thread_rest_async(getpid(), &pause, true, &place, &loop), REC_REST_UNCLEAR);
+    assert_int_equal(rest_at(&pause, &place, &loop), REC_REST_NONE);
+    assert_true(aside);
     place = (struct finder_place){.depth = LOOP_DEPTH + 1, .inner = 5};
-    assert_int_equal(thread_rest_async(getpid(), &pause, true, &place, &loop), REC_REST_NONE);
+    assert_int_equal(rest_at(&pause, &place, &loop), REC_REST_NONE);
+    assert_false(aside);
     loop.inner = 0; /* of the loop they are not known */
-    assert_int_equal(thread_rest_async(getpid(), &pause, true, &place, &loop), REC_REST_NONE);
+    assert_int_equal(rest_at(&pause, &place, &loop), REC_REST_NONE);
+    assert_false(aside);
+}
+
+static void a_thread_of_a_pool_that_is_parked_as_far_out_as_its_loop_may_rest(void **state) {
+    (void)state;
+    struct finder_wait loop = {.depth = LOOP_DEPTH, .object.kind = FINDER_SIGNALS};
+    struct finder_place place = {.depth = LOOP_DEPTH};
+    struct proc_syscall lock = {.number = SYS_futex};
+    assert_int_equal(thread_rest_async(getpid(), &lock, THREAD_PARKED, &place, &loop, &aside),
+                     REC_REST_UNCLEAR);
+    assert_false(aside);
+    place.depth = LOOP_DEPTH - 1;
+    assert_int_equal(thread_rest_async(getpid(), &lock, THREAD_PARKED, &place, &loop, &aside),
+                     REC_REST_NONE);
 }
 
 static void stored_files_are_no_rest(void **state) {
@@ -321,10 +349,11 @@ static void stored_files_are_no_rest(void **state) {
     int timer = timerfd_create(CLOCK_MONOTONIC, 0), events = eventfd(0, 0);
     int changes = inotify_init1(0), file = open("/proc/self/status", O_RDONLY);
     assert_int_equal(rests(SYS_read, timer, LOOP_DEPTH - 1, events), REC_REST_NONE);
-    assert_int_equal(rests(SYS_read, timer, LOOP_DEPTH, events), REC_REST_UNCLEAR);
+    assert_true(is_aside(SYS_read, timer, LOOP_DEPTH, events));
     assert_int_equal(rests(SYS_read, timer, LOOP_DEPTH, timer), REC_REST_NONE);
+    assert_false(aside); /* the call continues what the loop began */
     assert_int_equal(rests(SYS_read, timer, 0, events), REC_REST_NONE);
-    assert_int_equal(rests(SYS_read, events, LOOP_DEPTH + 1, timer), REC_REST_UNCLEAR);
+    assert_true(is_aside(SYS_read, events, LOOP_DEPTH + 1, timer));
     assert_int_equal(rests(SYS_read, changes, LOOP_DEPTH + 1, timer), REC_REST_INPUT);
     assert_int_equal(rests(SYS_read, file, LOOP_DEPTH + 1, timer), REC_REST_NONE);
     close(timer);
@@ -347,6 +376,7 @@ int main(void) {
         cmocka_unit_test(stored_files_are_no_rest),
         cmocka_unit_test(a_thread_idles_in_calls_that_wait_for_others),
         cmocka_unit_test(frames_of_an_interpreter_tell_what_is_as_far_out),
+        cmocka_unit_test(a_thread_of_a_pool_that_is_parked_as_far_out_as_its_loop_may_rest),
     };
     return cmocka_run_group_tests_name("thread_wait_linux", tests, NULL, NULL);
 }

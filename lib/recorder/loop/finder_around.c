@@ -14,6 +14,8 @@ enum {
     ASIDE_WAITS = 4,   /* number of such waits that one needs which is no further out, or of which
                           only samples tell; these, and the wait before them, may have been told as
                           stalls */
+    UNSEEN_TURNS = 2,  /* number of a loop's waits at most for each wait of which only samples tell
+                          and that is its idling */
     AROUND_DOUBT = 16, /* a wait around others that takes less than their time divided by this is
                           none of an idle loop */
     FOLLOWS_WAITS = 16 /* number of waits for descriptors after which a loop has followed the wait
@@ -113,6 +115,8 @@ static struct finder_candidate with_kin(const struct loop_finder *f,
             all.between += b->between + b->joins;
             all.waited_ns += b->waited_ns;
             all.idled_ns += b->idled_ns;
+            all.unseen.waits += b->unseen.waits;
+            all.unseen.waited_ns += b->unseen.waited_ns;
             all.all_waits += b->all_waits;
             all.latest_ns = b->latest_ns > all.latest_ns ? b->latest_ns : all.latest_ns;
             all.strong_waits =
@@ -123,16 +127,32 @@ static struct finder_candidate with_kin(const struct loop_finder *f,
     return all;
 }
 
+/* Does what is known of a, a call that only samples show, make it doubtful that c is the loop? A
+ * function that calls a library which polls may wait there for a task of its own, too, as far out
+ * as where other programs idle. The thread idles there only if a comes nearly as often as turns of
+ * c would, since the first of them, and if c's waits take less time in all. */
+static bool may_idle_unseen(const struct loop_finder *f, const struct finder_candidate *a,
+                            const struct finder_candidate *c) {
+    struct finder_beside since = {.waits = 0};
+    if (c == finder_loop(f) && a->unseen.believed_ns == f->believed_ns) {
+        since = a->unseen;
+    }
+    uint64_t between = a->between - since.waits, turns = c->all_waits - since.loop_waits;
+    return is_as_far_out(a, c) && between >= ASIDE_WAITS &&
+           (between + 1) * UNSEEN_TURNS >= turns && /* the first of them is between no waits */
+           a->waited_ns - since.waited_ns > c->waited_ns - since.loop_ns;
+}
+
 static enum finder_claim claim_of(const struct loop_finder *f, const struct finder_candidate *a,
                                   const struct finder_candidate *c, uint64_t now_ns) {
-    bool clear, unseen = a->object.kind == FINDER_UNSEEN;
-    uint64_t enough = unseen ? ASIDE_WAITS : AROUND_WAITS;
-    if (a->refused || c->refused || a->between < enough || has_followed(f, a, c, now_ns) ||
-        (unseen && !is_as_far_out(a, c))) {
+    bool clear;
+    if (a->refused || c->refused || a->between < AROUND_WAITS || has_followed(f, a, c, now_ns)) {
         return FINDER_CLAIM_NONE;
     }
-    bool around = finder_is_around(f, a, c, &clear);
-    if (!around || (unseen && !clear)) {
+    if (a->object.kind == FINDER_UNSEEN) {
+        return may_idle_unseen(f, a, c) ? FINDER_CLAIM_DOUBT : FINDER_CLAIM_NONE;
+    }
+    if (!finder_is_around(f, a, c, &clear)) {
         bool doubtful = c == finder_loop(f) && takes_the_time(a, c);
         return doubtful ? FINDER_CLAIM_DOUBT : FINDER_CLAIM_NONE;
     }
@@ -142,7 +162,7 @@ static enum finder_claim claim_of(const struct loop_finder *f, const struct find
         return often ? FINDER_CLAIM_DOUBT : FINDER_CLAIM_NONE;
     }
     bool keeps = a == finder_loop(f) && !f->doubt && a->waited_ns >= waited_ns;
-    if (!unseen && (keeps || a->waited_ns / RIVAL_CLEARLY_MORE >= waited_ns)) {
+    if (keeps || a->waited_ns / RIVAL_CLEARLY_MORE >= waited_ns) {
         return FINDER_CLAIM_LOOP;
     }
     return a->waited_ns >= waited_ns / AROUND_DOUBT ? FINDER_CLAIM_DOUBT : FINDER_CLAIM_NONE;
@@ -212,6 +232,23 @@ void finder_count_idle(struct finder_candidate *c, uint64_t length_ns) {
     }
 }
 
+/* Notes what c, of which only samples tell, and the believed loop waited before c's first wait
+ * since that loop is believed; nothing is noted of what came before any loop was. */
+static void note_beside(const struct loop_finder *f, struct finder_candidate *c) {
+    const struct finder_candidate *loop = finder_loop(f);
+    if (loop == NULL || c->unseen.believed_ns == f->believed_ns) {
+        return;
+    }
+    bool first = c->unseen.believed_ns == 0 && c->all_waits > 0;
+    c->unseen = (struct finder_beside){.believed_ns = f->believed_ns};
+    if (!first) {
+        c->unseen.waits = c->between;
+        c->unseen.waited_ns = c->waited_ns;
+        c->unseen.loop_waits = loop->all_waits;
+        c->unseen.loop_ns = loop->waited_ns;
+    }
+}
+
 /* Counts a wait from begin_ns to end_ns that is no loop's by itself. A short one is forgotten. */
 static void count_aside(struct loop_finder *f, const struct finder_wait *wait, uint64_t begin_ns,
                         uint64_t end_ns) {
@@ -229,6 +266,9 @@ static void count_aside(struct loop_finder *f, const struct finder_wait *wait, u
         c->first_ns = begin_ns;
     }
     c->inner = c->inner != 0 ? c->inner : wait->inner;
+    if (wait->object.kind == FINDER_UNSEEN) {
+        note_beside(f, c);
+    }
     finder_count_between(f, c);
     finder_count_wait(c, c->depth);
     finder_log_wait(f, c, begin_ns);

@@ -337,6 +337,32 @@ static void sleeps_that_only_samples_show_are_no_evidence_if_they_are_few_or_sho
     assert_int_equal(few.doubts + shorter.doubts, 0);
 }
 
+/* A function that calls a library which polls waits itself for tasks that it gave to others. */
+static void sleeps_that_are_rarer_than_turns_are_parts_of_turns(void **state) {
+    (void)state;
+    struct sleeper third = sleeper(), later = sleeper();
+    for (unsigned i = 0; i < 60; i++) {
+        sleeper_waits(&third, FINDER_SET, INNER, 0, 50);
+        sleeper_waits(&later, FINDER_SET, INNER, 0, 50);
+        if (i % 3 == 0) {
+            sleeper_sleeps_unseen(&third, OUTER, 0, 600);
+        }
+    }
+    assert_int_equal(third.doubts, 0);
+    for (unsigned i = 0; i < 8; i++) { /* what was before the first of them does not matter */
+        unseen_turns(&later, 1, OUTER, 600, 50);
+        sleeper_waits(&later, FINDER_SET, INNER, 0, 50);
+    }
+    assert_int_equal(later.doubts, 1);
+}
+
+static void sleeps_that_take_less_than_the_waits_of_the_loop_are_parts_of_turns(void **state) {
+    (void)state;
+    struct sleeper s = sleeper();
+    unseen_turns(&s, 40, OUTER, 300, 450);
+    assert_int_equal(s.doubts, 0);
+}
+
 static void frames_of_an_interpreter_tell_where_samples_show_a_sleep(void **state) {
     (void)state;
     struct sleeper outer = sleeper(), inner = sleeper(), unknown = sleeper();
@@ -387,6 +413,8 @@ int main(void) {
         cmocka_unit_test(sleep_that_only_samples_show_is_part_of_a_turn_if_it_is_further_in),
         cmocka_unit_test(sleeps_that_only_samples_show_are_no_evidence_if_they_are_few_or_short),
         cmocka_unit_test(frames_of_an_interpreter_tell_where_samples_show_a_sleep),
+        cmocka_unit_test(sleeps_that_are_rarer_than_turns_are_parts_of_turns),
+        cmocka_unit_test(sleeps_that_take_less_than_the_waits_of_the_loop_are_parts_of_turns),
     };
     return cmocka_run_group_tests_name("finder_around", tests, NULL, NULL);
 }

@@ -52,9 +52,10 @@
  * number of the interpreter's frames.
  *
  * Of a call that is none of these waits only samples tell (finder_slept), so it is never believed.
- * What a turn calls is further in on the stack than the loop's wait. If the thread sleeps in such a
- * call as far out as in the loop's wait, or further, and that recurs between the waits for
- * descriptors and takes enough of the time, it is not known whether the thread idles there.
+ * The thread may idle there if the call is as far out on the stack as the loop's wait, or further;
+ * but a function that calls a library which polls may also wait there for a task of its own. It is
+ * therefore not known whether the thread idles there if that comes nearly as often as the loop's
+ * waits, and takes more time than they do; else such a call is part of a turn.
  *
  * A set is narrower than the loop's if it shares descriptors with it, but lacks one that the loop
  * waits for always (finder_candidate.core) and that is still open. A handler waits so for its own
@@ -158,6 +159,14 @@ struct finder_interval {
     bool unknown; /* it is not known whether the loop was idle or in a turn */
 };
 
+/* What a FINDER_UNSEEN and the believed loop had waited before the former's first wait since the
+ * loop is believed. Zeroed: all waits count. */
+struct finder_beside {
+    uint64_t believed_ns;         /* loop_finder.believed_ns of the loop; 0 = there was none */
+    uint64_t waits, waited_ns;    /* `between` and waited_ns of the FINDER_UNSEEN */
+    uint64_t loop_waits, loop_ns; /* all_waits and waited_ns of the loop */
+};
+
 struct finder_candidate {
     uint64_t place;
     struct finder_object object; /* the object of the latest wait */
@@ -198,8 +207,9 @@ struct finder_candidate {
                               and waited_ns, and the waited_ns of the loop of rival_ns, at the
                               candidate's first wait since that loop is believed */
     uint64_t beside_ns, rival_waited_ns;
-    uint64_t first_ns; /* time at which the first wait began */
-    uint64_t span_ns;  /* time at which the latest span in which idling is looked for began */
+    struct finder_beside unseen; /* of a FINDER_UNSEEN: since when it is compared with the loop */
+    uint64_t first_ns;           /* time at which the first wait began */
+    uint64_t span_ns; /* time at which the latest span in which idling is looked for began */
     uint64_t span_waits, span_waited_ns; /* all_waits and waited_ns at span_ns */
     uint64_t latest_ns;                  /* time at which the latest wait began or ended */
     uint64_t left_ns; /* latest_ns at the time when another candidate was believed in its place */

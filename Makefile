@@ -276,7 +276,7 @@ test: bootstrap
 	$(Q)$(MAKE) --no-print-directory test-run
 
 # The long tests come first, because run-tests runs several at once.
-long_tests := $(addprefix scripts/test/,flink guards aarch64 waits attach stallrec fetch demo out-of-memory viewers clocks filters darwin adapters \
+long_tests := $(addprefix scripts/test/,flink guards aarch64 waits idle-waits attach stallrec fetch demo out-of-memory viewers clocks filters darwin adapters \
                 threads fixtures totals detectors trace layers watch system-calls go-zdebug dependencies)
 test-run: all $(tests) $(fuzzers) $(apps) $(if $(linux),$(O)/cut-files)
 	$(Q)O=$(O) REAL=$(abspath $(REAL)) CC='$(CC)' SAN='$(SAN)' scripts/run-tests $(long_tests) scripts/check-layers scripts/check-ios-api \
@@ -300,7 +300,7 @@ coverage:
 	$(Q)rm -rf build/coverage/obj
 	$(Q)$(MAKE) --no-print-directory $(coverage_of) coverage-run
 	$(Q)scripts/ci/coverage build/coverage
-recorded_tests := $(if $(linux),$(addprefix scripts/test/,stallrec attach threads spool waits detectors adapters filters guards trace clocks))
+recorded_tests := $(if $(linux),$(addprefix scripts/test/,stallrec attach threads spool waits idle-waits detectors adapters filters guards trace clocks))
 coverage-run: all $(tests) $(fuzzers) $(apps)
 	-$(Q)GCOV_ERROR_FILE=/dev/null O=$(O) REAL=$(abspath $(REAL)) CC='$(CC)' scripts/run-tests $(recorded_tests) scripts/test/cli scripts/test/fuzz $(tests)
 

@@ -30,9 +30,10 @@ static void find_exposure(struct gate *g) {
             sessions[run] += (double)c->cells.data[i].count;
             ms[run] += (double)c->cells.data[i].ms;
         }
+        g->outside = g->outside || usage_outside_of(g->run[run]).many;
     }
     bool timed = ms[RATES_BASE] > 0 && ms[RATES_NOW] > 0;
-    g->rates = timed || (sessions[RATES_BASE] > 0 && sessions[RATES_NOW] > 0);
+    g->rates = !g->outside && (timed || (sessions[RATES_BASE] > 0 && sessions[RATES_NOW] > 0));
     g->sessions = g->rates && !timed;
     for (size_t run = 0; g->rates && run < RATES_RUNS; run++) {
         g->exposure[run] = timed ? ms[run] : sessions[run];
@@ -483,7 +484,8 @@ static void judge_run(struct gate *g) {
     } else if (g->count[GATE_NEW]) {
         g->verdict = GATE_NEW;
     } else {
-        bool little = few || !watched || g->suspects || g->apart_hides || g->decided_permille < 500;
+        bool little = few || !watched || g->outside || g->suspects || g->apart_hides ||
+                      g->decided_permille < 500;
         g->verdict = little ? GATE_INCONCLUSIVE : GATE_PASS;
     }
 }

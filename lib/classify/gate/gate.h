@@ -109,6 +109,9 @@ struct gate {
     bool rates; /* the exposure of both runs is known, so that rates are compared; else shares are
                    compared */
     bool sessions;                  /* exposure is counted in sessions, not in time */
+    /* More than 5 % of the stalls of a run are of versions without time in the foreground, although
+     * others have some: shares are compared, and a run that does not fail is inconclusive. */
+    bool outside;
     double exposure[RATES_RUNS];    /* 0 if shares are compared */
     uint64_t unexposed[RATES_RUNS]; /* stalls in strata in which their run has no exposure */
     bool together; /* so many stalls are unexposed that all devices and systems are compared as one
@@ -141,7 +144,7 @@ struct gate {
     unsigned seen_permille;
     double seen_ratio; /* see seen_permille */
     /* Verdict of the run: GATE_REGRESSED, else GATE_NEW, if a row has it; else GATE_INCONCLUSIVE
-     * for too little data, a suspect row or apart_hides; else GATE_PASS. */
+     * for too little data, `outside`, a suspect row or apart_hides; else GATE_PASS. */
     enum gate_verdict verdict;
 };
 

@@ -107,6 +107,9 @@ void gate_print_json(const struct gate *g, struct sink *out) {
         jsonw_member_u64(w, "now_unexposed", g->unexposed[RATES_NOW]);
         jsonw_member_bool(w, "compared_together", g->together);
     }
+    if (g->outside) {
+        jsonw_member_bool(w, "versions_without_foreground", true);
+    }
     if (g->seen_ratio > 0) {
         jsonw_member_u64(w, "seen_permille", g->seen_permille);
         put_ppm(w, "seen_ppm", g->seen_ratio);

@@ -298,10 +298,31 @@ static void add_gate_apart(struct strbuf *b, const struct gate *g) {
     }
 }
 
+/* Names the versions without time in the foreground if they keep rates from being compared. */
+static void add_gate_outside(struct strbuf *b, const struct gate *g) {
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        const struct usage_outside outside = usage_outside_of(g->run[run]);
+        if (!outside.many) {
+            continue;
+        }
+        strbuf_addf(b, "%s ", strcmp(outside.first, outside.last) ? "Versions" : "Version");
+        text_add_clean(b, *outside.first ? outside.first : "unknown");
+        if (strcmp(outside.first, outside.last) != 0) {
+            strbuf_addstr(b, " to ");
+            text_add_clean(b, outside.last);
+        }
+        strbuf_addf(b,
+                    " of the %s: stalls without time in the foreground, though other versions have "
+                    "some, so this is no pass.\n",
+                    run == RATES_BASE ? "baseline" : "run now");
+    }
+}
+
 void gate_add_notes(struct strbuf *b, const struct gate *g) {
     add_gate_apart(b, g);
     add_gate_watched(b, g, RATES_BASE, "baseline's sessions");
     add_gate_watched(b, g, RATES_NOW, "sessions now");
+    add_gate_outside(b, g);
     if (!g->rates) {
         strbuf_addstr(b,
                       "Shares of all stalls are compared, as exposure is not known of both: that "

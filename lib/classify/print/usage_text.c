@@ -20,37 +20,6 @@ struct usage_exposure usage_exposure_of(const struct triage *t) {
     return x;
 }
 
-/* Is time in the foreground known of a version that has a name? Time of no version may be that of
- * all. */
-static bool knows_time_by_version(const struct triage *t) {
-    const struct usage_values *of = &t->usage.by[USAGE_VERSION];
-    for (size_t i = 0; i < of->values.len; i++) {
-        const struct usage_value *v = &of->values.data[i];
-        if (v->sums.foreground_ms && *map_string(&t->strings, v->text)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-struct usage_outside usage_outside_of(const struct triage *t) {
-    enum { MANY = 20 /* one stall in so many may be outside */ };
-    const struct usage_values *of = &t->usage.by[USAGE_VERSION];
-    struct usage_outside out = {0};
-    for (size_t i = 0; knows_time_by_version(t) && i < of->values.len; i++) {
-        const struct usage_sums *s = &of->values.data[i].sums;
-        const char *version = map_string(&t->strings, of->values.data[i].text);
-        if (s->foreground_ms || !s->stalls) {
-            continue;
-        }
-        sum_add(&out.stalls, s->stalls);
-        out.first = !out.first || version_compare(version, out.first) < 0 ? version : out.first;
-        out.last = !out.last || version_compare(version, out.last) > 0 ? version : out.last;
-    }
-    out.many = out.stalls > t->total.stalls / MANY;
-    return out;
-}
-
 uint64_t usage_launch_threshold(const struct triage *t) {
     for (size_t i = 0; i < t->thresholds.len; i++) {
         if (strcmp(map_string(&t->strings, t->thresholds.data[i].kind), "launch") == 0) {

@@ -10,18 +10,6 @@ struct usage_exposure {
 };
 struct usage_exposure usage_exposure_of(const struct triage *t);
 
-/* The stalls of versions of which no time in the foreground is known, although it is known of other
- * versions: that time is not theirs. */
-struct usage_outside {
-    uint64_t stalls;
-    const char *first, *last; /* the first and the last of these versions, by their order of
-                                 release; NULL = there are none, "" = unknown */
-    /* They are more than 5 % of all stalls, so that stalls must not be divided by the time, unless
-     * both are of one version. */
-    bool many;
-};
-struct usage_outside usage_outside_of(const struct triage *t);
-
 /* A value of a facet, with the sums and the exposure of its rates. */
 struct usage_row {
     const char *text; /* the value; "" = unknown */

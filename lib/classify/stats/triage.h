@@ -193,4 +193,16 @@ enum st partial_reader_line(struct partial_reader *r, const char *text, size_t l
 /* Ends the input. ST_ERR: it ended inside of a partial, which is dropped. */
 enum st partial_reader_end(struct partial_reader *r, struct err *e) BASE_MUST_USE;
 
+/* The stalls of versions of which no time in the foreground is known, although it is known of other
+ * versions: that time is not theirs. */
+struct usage_outside {
+    uint64_t stalls;
+    const char *first, *last; /* the first and the last of these versions, by their order of
+                                 release; NULL = there are none, "" = unknown */
+    /* They are more than 5 % of all stalls, so that stalls must not be divided by the time, unless
+     * both are of one version. */
+    bool many;
+};
+struct usage_outside usage_outside_of(const struct triage *t);
+
 #endif

@@ -441,6 +441,13 @@ bool classify_history_is_marked(void *ctx, const char *id) {
            map_get(&h->marked, &number, sizeof number);
 }
 
+/* Did the bucket come back by the counts, and is no later version marked as the one that fixes it?
+ */
+static bool is_back_by_counts(const struct gone_bucket *gone, const struct bucket_note *note) {
+    return gone && gone->returned_in &&
+           (!*note->fixed_in || version_compare(note->fixed_in, gone->returned_in) <= 0);
+}
+
 bool classify_history_is_back(void *ctx, const char *id) {
     struct classify_history *h = ctx;
     struct bucket_note note = {0};
@@ -455,10 +462,14 @@ bool classify_history_is_back(void *ctx, const char *id) {
     if (!parse_hex(id, strlen(id), &number)) {
         return false; /* the id of the bucket "other" is a word and no number */
     }
-    const struct gone_bucket *gone = gone_list_find(&h->gone, number);
-    return (gone && gone->returned_in) || map_get(&h->told, &number, sizeof number) ||
-           (map_get(&h->fixed, &number, sizeof number) && classify_history_note(h, id, &note) &&
-            *note.back_in);
+    bool marked = map_get(&h->fixed, &number, sizeof number) && classify_history_note(h, id, &note);
+    if (map_get(&h->told, &number, sizeof number) || (marked && *note.back_in)) {
+        return true;
+    }
+    if (!marked) {
+        note.fixed_in = "";
+    }
+    return is_back_by_counts(gone_list_find(&h->gone, number), &note);
 }
 
 bool classify_history_is_gone(void *ctx, const char *id, struct gone_bucket *out) {
@@ -514,13 +525,6 @@ struct back_list {
     const struct cli_tool *tool;
     uint64_t count;
 };
-
-/* Did the bucket come back by the counts, and is no later version marked as the one that fixes it?
- */
-static bool is_back_by_counts(const struct gone_bucket *gone, const struct bucket_note *note) {
-    return gone && gone->returned_in &&
-           (!*note->fixed_in || version_compare(note->fixed_in, gone->returned_in) <= 0);
-}
 
 static enum st tell_back(void *ctx, const struct bucket_summary *b, struct err *e) {
     struct back_list *list = ctx;

@@ -1,6 +1,8 @@
 /* Drops old days of a history. */
 #include "history/history_private.h"
 
+#include <inttypes.h>
+
 static enum st run_for_day(struct history *h, const char *sql, int32_t day, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(h->file, &s, sql, e) != ST_OK) {
@@ -103,8 +105,15 @@ enum st history_drop_past(struct history *h, uint64_t bytes, uint64_t *cells, st
         if (days < 2) {
             return ST_OK;
         }
+        if (oldest <= INT32_MIN || oldest >= INT32_MAX) {
+            return err_set(e, ERR_FORMAT, "the history is damaged: a cell has the day %" PRId64,
+                           oldest);
+        }
         if (history_drop_before(h, (int32_t)oldest + 1, &dropped, e) != ST_OK) {
             return ST_ERR;
+        }
+        if (!dropped) {
+            return ST_OK; /* of a forged file, which says that these days are needed */
         }
         *cells += dropped;
     }

@@ -194,7 +194,7 @@ function sayCount() {
   const ms = shown.reduce((sum, e) => sum + (chosen ? e.own.ms : e.row[ROW.ms]), 0), weight = shown.reduce((sum, e) => sum + (data.by_stalls ? (chosen ? e.own.stalls : e.row[ROW.stalls]) : chosen ? e.own.ms : e.row[ROW.ms]), 0);
   const whole = wholeOf(), about = chosen && shown.some((e) => !e.own.exact) ? '~' : '', share = about + (whole ? Math.min(weight / whole * 100, 100) : 0).toFixed(1), names = chosen ? [...chosen].map((v) => texts[v]).join(', ').slice(0, 60) : '';
   say(shown.length.toLocaleString('en') + ' of ' + entries.length.toLocaleString('en') + ' buckets, ' + (ms ? about + seconds(Math.round(ms)) + ' lost, ' : '') + share + (data.by_stalls ? '% of all stalls' : '% of all')
-    + (chosen ? ' in ' + names + '; rank, lost, share and stalls are of ' + names + ' alone, users, p50 and p95 of all versions' : '') + (isPartial() ? '; the numbers are of all dumps of a bucket' : ''));
+    + (chosen ? ' in ' + names + '; rank, lost, share and stalls are of ' + names + ' alone, users, p50, p95 and fatal of all versions' : '') + (isPartial() ? '; the numbers are of all dumps of a bucket' : ''));
   document.body.classList.toggle('narrowed', Boolean(chosen));
 }
 

@@ -108,7 +108,7 @@ struct gate {
     const struct triage *run[RATES_RUNS];
     bool rates; /* the exposure of both runs is known, so that rates are compared; else shares are
                    compared */
-    bool sessions;                  /* exposure is counted in sessions, not in time */
+    bool sessions; /* exposure is counted in sessions, not in time */
     /* More than 5 % of the stalls of a run are of versions without time in the foreground, although
      * others have some: shares are compared, and a run that does not fail is inconclusive. */
     bool outside;

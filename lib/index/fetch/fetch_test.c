@@ -191,6 +191,11 @@ static void a_miss_is_remembered_for_an_hour_and_for_its_command(void **state) {
     assert_false(fetched_files_missed(folder, &id, 5));
     fetched_files_note_miss(folder, &id, 5);
     assert_true(fetched_files_missed(folder, &id, 5));
+    for (time_t ahead = 1; ahead <= 60; ahead += 59) {
+        const struct timespec of = {.tv_sec = time(NULL) + ahead}, both[2] = {of, of};
+        assert_int_equal(utimensat(AT_FDCWD, path, both, 0), 0);
+        assert_int_equal(fetched_files_missed(folder, &id, 5), ahead == 1);
+    }
 }
 
 static void what_a_killed_run_left_goes(void **state) {

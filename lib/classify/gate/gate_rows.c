@@ -212,7 +212,10 @@ static void release_row(struct gate_row *row) {
  * bucket has a row of its own, with the same counts. False: out of memory. */
 static bool drop_pools_of_one(struct gate *g, size_t from) {
     size_t kept = from, *moved = calloc(g->rows.len - from + 1, sizeof *moved);
-    for (size_t at = from; moved && at < g->rows.len; at++) {
+    if (!moved) {
+        return false;
+    }
+    for (size_t at = from; at < g->rows.len; at++) {
         bool keep = g->rows.data[at].members.len > 1;
         moved[at - from] = keep ? kept : NO_ROW;
         if (keep) {
@@ -221,13 +224,13 @@ static bool drop_pools_of_one(struct gate *g, size_t from) {
             release_row(&g->rows.data[at]);
         }
     }
-    for (size_t i = 0; moved && i < from * GATE_POOLS; i++) {
+    for (size_t i = 0; i < from * GATE_POOLS; i++) {
         size_t *pool = &g->rows.data[i / GATE_POOLS].pools[i % GATE_POOLS];
         *pool = *pool == NO_ROW ? NO_ROW : moved[*pool - from];
     }
-    g->rows.len = moved ? kept : g->rows.len;
+    g->rows.len = kept;
     free(moved);
-    return moved;
+    return true;
 }
 
 /* Adds a bucket's row to a pool. False: out of memory. */

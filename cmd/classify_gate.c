@@ -182,7 +182,7 @@ static enum st rename_baseline(struct triage **base, const struct classify_gate 
     if (classify_rename(base, g, k, rules_hash, &why) == ST_OK || why.code == ERR_UNSUPPORTED) {
         return ST_OK;
     }
-    return err_set(e, why.code, "%s", why.text);
+    return err_copy(e, &why);
 }
 
 /* ---- the gate ---- */

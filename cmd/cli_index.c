@@ -287,7 +287,7 @@ static enum st index_one(void *ctx, const struct index_source *source,
             build_held(run);
         }
     }
-    return err_is(&run->failure) ? err_set(e, run->failure.code, "%s", run->failure.text) : ST_OK;
+    return err_is(&run->failure) ? err_copy(e, &run->failure) : ST_OK;
 }
 
 /* Indexes the files of the set, and waits until all are finished. */
@@ -303,9 +303,7 @@ static enum st index_each(struct indexing *run, struct symbol_set *set, struct e
     VEC_RELEASE(&run->held);
     pool_close(run->pool);
     run->pool = NULL;
-    return st == ST_OK && err_is(&run->failure)
-               ? err_set(e, run->failure.code, "%s", run->failure.text)
-               : st;
+    return st == ST_OK && err_is(&run->failure) ? err_copy(e, &run->failure) : st;
 }
 
 static enum st add_paths(struct indexing *run, struct symbol_set *set, char **paths, size_t count,

@@ -92,7 +92,7 @@ static enum st show_dumps(struct history_view *v, uint64_t id, struct err *e) {
         return ST_OK;
     }
     if (damage.code != ERR_FORMAT) {
-        return err_set(e, damage.code, "%s", damage.text);
+        return err_copy(e, &damage);
     }
     err_set(&v->damage, damage.code, "%s", damage.text);
     return ST_OK;

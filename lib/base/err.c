@@ -118,6 +118,13 @@ enum st err_no_room(struct err *e) {
     return ST_ERR;
 }
 
+enum st err_copy(struct err *e, const struct err *from) {
+    if (e && !err_is(e)) {
+        *e = *from;
+    }
+    return ST_ERR;
+}
+
 enum st err_context(struct err *e, const char *fmt, ...) {
     if (!err_is(e)) {
         return ST_ERR;

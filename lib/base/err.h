@@ -64,6 +64,10 @@ enum st err_nomem(struct err *e);
 /* Fills e with ERR_IO, no_room and "the disk is full"; returns ST_ERR. */
 enum st err_no_room(struct err *e);
 
+/* Makes e the error `from` unless e already holds an error; e may be NULL. `from` must hold an
+ * error. Returns ST_ERR. */
+enum st err_copy(struct err *e, const struct err *from);
+
 /* Puts "CONTEXT: " in front of the error that e holds, whose end is cut where both together are
  * longer than ERR_TEXT_SIZE - 1 bytes; no effect on an empty or NULL e. Returns ST_ERR. */
 enum st err_context(struct err *e, const char *fmt, ...) BASE_PRINTF(2, 3);

@@ -143,6 +143,20 @@ static void a_cut_text_ends_on_a_whole_character(void **state) {
     }
 }
 
+static void copy_has_all_of_the_error(void **state) {
+    (void)state;
+    struct err full = {0}, copy = {0}, other = {0};
+    err_no_room(&full);
+    assert_int_equal(err_copy(&copy, &full), ST_ERR);
+    assert_int_equal(copy.code, ERR_IO);
+    assert_true(copy.no_room);
+    assert_string_equal(copy.text, full.text);
+    err_nomem(&other);
+    err_copy(&copy, &other); /* the first error sticks */
+    assert_int_equal(copy.code, ERR_IO);
+    assert_int_equal(err_copy(NULL, &full), ST_ERR);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_error_sticks),
@@ -152,6 +166,7 @@ int main(void) {
         cmocka_unit_test(err_sys_names_the_cause),
         cmocka_unit_test(errno_is_kept),
         cmocka_unit_test(context_goes_in_front),
+        cmocka_unit_test(copy_has_all_of_the_error),
         cmocka_unit_test(names_cannot_control_a_terminal),
         cmocka_unit_test(a_cut_text_ends_on_a_whole_character),
     };

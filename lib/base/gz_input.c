@@ -202,7 +202,7 @@ static enum st read_gzip(struct gz_input *in, void *buf, size_t len, size_t *got
 enum st gz_input_read(struct gz_input *in, void *buf, size_t len, size_t *got, struct err *e) {
     *got = 0;
     if (err_is(&in->failure) && in->unread_pos == in->unread.len) {
-        return err_set(e, in->failure.code, "%s", in->failure.text);
+        return err_copy(e, &in->failure);
     }
     if (len == 0) {
         return ST_OK;
@@ -216,7 +216,7 @@ enum st gz_input_read(struct gz_input *in, void *buf, size_t len, size_t *got, s
     }
     enum st st = in->state == PLAIN ? read_plain(in, buf, len, got, &in->failure)
                                     : read_gzip(in, buf, len, got, &in->failure);
-    return st == ST_OK ? ST_OK : err_set(e, in->failure.code, "%s", in->failure.text);
+    return st == ST_OK ? ST_OK : err_copy(e, &in->failure);
 }
 
 enum st gz_input_unread(struct gz_input *in, const void *bytes, size_t len, struct err *e) {
@@ -316,7 +316,7 @@ enum st gz_lines_next(struct gz_lines *l, const char **line, size_t *len, struct
             return st;
         }
         if (err_is(&l->failure)) {
-            return err_set(e, l->failure.code, "%s", l->failure.text);
+            return err_copy(e, &l->failure);
         }
         if (l->at_end) {
             return line_cutter_end(&l->cutter, line, len) ? ST_OK : ST_NONE;

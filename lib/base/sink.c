@@ -109,5 +109,5 @@ enum st sink_close(struct sink *s, struct err *e) {
     free(s->buf);
     s->buf = NULL;
     s->len = s->cap = 0;
-    return err_is(&s->err) ? err_set(e, s->err.code, "%s", s->err.text) : ST_OK;
+    return err_is(&s->err) ? err_copy(e, &s->err) : ST_OK;
 }

@@ -138,7 +138,7 @@ enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t cod
         return ST_OK;
     }
     if (err_is(&t->damage)) {
-        return err_set(e, t->damage.code, "%s", t->damage.text);
+        return err_copy(e, &t->damage);
     }
     size_t before = reader_pos(&t->r);
     enum st st = t->complete ? ST_NONE : ST_OK;
@@ -153,7 +153,7 @@ enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t cod
         /* Further reads of *t give the same error, but abbrev_table_of begins the table again for
          * the next unit, because memory may be free by then. */
         t->used = false;
-        return err_set(e, t->damage.code, "%s", t->damage.text);
+        return err_copy(e, &t->damage);
     }
     return st;
 }

@@ -129,7 +129,7 @@ static enum st read_unit_die(struct die_reader *d, struct die_unit *u, bool lone
     }
     u->is_c = is_c(attrs->language);
     if (err_is(&why)) {
-        (void)err_set(e, why.code, "%s", why.text);
+        (void)err_copy(e, &why);
     }
     return st;
 }
@@ -260,7 +260,7 @@ static enum st skip_planless(struct die_walk *w, const struct abbrev *a, uint64_
                              error here, fills it, too */
     enum st st =
         die_attrs_read(w->source, w->unit, &w->r, w->table, a, offset, &unused, sibling, &why);
-    return st == ST_OK ? ST_OK : err_set(e, why.code, "%s", why.text);
+    return st == ST_OK ? ST_OK : err_copy(e, &why);
 }
 
 /* Skips a DIE that the walk does not stop at. */

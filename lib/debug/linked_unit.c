@@ -418,7 +418,7 @@ static enum st read_linked_unit(struct debug *d, size_t unit, struct debug_unit 
     if (why.code != ERR_NOMEM && d->complain) {
         d->complain(d->complain_ctx, path, DEBUG_NO_UNIT, &why);
     }
-    return err_set(e, why.code, "%s", why.text);
+    return err_copy(e, &why);
 }
 
 /* ---- either kind of file ---- */

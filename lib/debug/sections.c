@@ -51,10 +51,10 @@ enum st sections_load(struct sections *out, const struct object_slice *s, const 
         enum st st =
             object_section(s, names[id] + 1, &found.of[id].data, &found.of[id].len, &address, &why);
         if (st == ST_ERR && (id == SECTION_INFO || id == SECTION_ABBREV)) {
-            return err_set(e, why.code, "%s", why.text);
+            return err_copy(e, &why);
         }
         if (st == ST_ERR && damage) {
-            (void)err_set(damage, why.code, "%s", why.text);
+            (void)err_copy(damage, &why);
         }
         if (st != ST_OK) {
             found.of[id] = (struct section_bytes){.damaged = st == ST_ERR};

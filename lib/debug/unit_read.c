@@ -570,7 +570,7 @@ enum st debug_read_dwarf(struct debug *d, size_t unit, struct debug_unit *out, s
     }
     if (st != ST_OK) {
         debug_unit_release(out);
-        return err_set(e, why.code, "%s", why.text);
+        return err_copy(e, &why);
     }
     return ST_OK;
 }

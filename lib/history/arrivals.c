@@ -408,8 +408,8 @@ enum st arrivals_settle(struct arrivals *a, const char *reason, struct err *e) {
     if (st == ST_ERR && file_is_gone(a->path.data, ENOENT)) {
         st = ST_OK; /* another process took the file */
     }
-    if (st != ST_OK && e && !err_is(e)) {
-        *e = why;
+    if (st != ST_OK) {
+        err_copy(e, &why);
     }
     rmdir(a->slot.data); /* rmdir fails if a file is in the slot */
     let_go(a);

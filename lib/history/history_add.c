@@ -343,7 +343,7 @@ static enum st take_equal_part(struct history *h, int64_t part, struct history_c
     }
     sql_reset(s);
     if (damage.code == ERR_NOMEM || damage.code == ERR_IO) {
-        return err_set(e, damage.code, "%s", damage.text);
+        return err_copy(e, &damage);
     }
     if (st != ST_OK) {
         return VEC_PUSH(&h->unmerged, part) ? ST_OK : err_nomem(e);

@@ -90,7 +90,7 @@ enum st history_dump_text(struct history *h, const void *bytes, size_t len, stru
         return ST_OK;
     }
     return damage.code == ERR_NOMEM || damage.code == ERR_IO
-               ? err_set(e, damage.code, "%s", damage.text)
+               ? err_copy(e, &damage)
                : err_set(e, ERR_FORMAT, "it cannot be read");
 }
 
@@ -113,7 +113,7 @@ static enum st collect_texts(struct history *h, struct strbuf *out, struct err *
             (void)!dump_write_impersonal(h->text.data, h->text.len, &sink);
             st = sink_close(&sink, e);
         } else if (damage.code != ERR_FORMAT) {
-            st = err_set(e, damage.code, "%s", damage.text);
+            st = err_copy(e, &damage);
         }
     }
     sql_finish(s);
@@ -169,7 +169,7 @@ enum st history_find_dump_shared(struct history *h, struct err *e) {
         struct err damage = {0};
         st = take_dump_shared(h, h->of_dumps.newest, &damage);
         if (st == ST_ERR && (damage.code == ERR_NOMEM || damage.code == ERR_IO)) {
-            err_set(e, damage.code, "%s", damage.text);
+            err_copy(e, &damage);
         } else if (st == ST_ERR) {
             h->of_dumps.newest = 0; /* counts are added even if the text is damaged */
             st = ST_OK;
@@ -232,7 +232,7 @@ static enum st read_dump_row(struct history *h, int64_t id, struct err *e) {
     if (damage.code == ERR_FORMAT) {
         return ST_NONE;
     }
-    return err_is(&damage) ? err_set(e, damage.code, "%s", damage.text) : st;
+    return err_is(&damage) ? err_copy(e, &damage) : st;
 }
 
 /* Packs the dump of a row with `to`, or alone if that is NULL. A dump that is damaged goes. */

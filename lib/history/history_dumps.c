@@ -395,7 +395,7 @@ enum st history_dumps_of(struct history *h, const struct history_span *span, uin
             st = st == ST_OK ? visit(ctx, strbuf_cstr(&h->text), h->text.len, &damage) : st;
         }
         if (err_is(&damage) && damage.code != ERR_FORMAT) {
-            err_set(e, damage.code, "%s", damage.text);
+            err_copy(e, &damage);
         } else if (err_is(&damage)) {
             err_set(&first, ERR_FORMAT, "the history is damaged: dump %" PRId64 ": %s",
                     sql_number(s, 0), damage.text);
@@ -406,7 +406,7 @@ enum st history_dumps_of(struct history *h, const struct history_span *span, uin
     if (st == ST_ERR || more == ST_ERR) {
         return ST_ERR;
     }
-    return err_is(&first) ? err_set(e, first.code, "%s", first.text) : ST_OK;
+    return err_is(&first) ? err_copy(e, &first) : ST_OK;
 }
 
 enum st history_number_dumps(struct history *h, uint64_t bucket, uint64_t *number, struct err *e) {

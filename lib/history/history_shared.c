@@ -99,7 +99,7 @@ enum st history_newest_shared(struct history *h, const struct history_shared **o
                      ? ST_NONE
                      : find_shared(h, HISTORY_SHARED_NEWEST, 0, out, &damage);
     if (st == ST_ERR && (damage.code == ERR_NOMEM || damage.code == ERR_IO)) {
-        return err_set(e, damage.code, "%s", damage.text);
+        return err_copy(e, &damage);
     }
     return ST_OK;
 }

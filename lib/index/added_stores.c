@@ -49,7 +49,7 @@ enum st added_stores_add(struct added_stores *v, const char *path, struct err *e
     }
     enum st found = catalog_read(&a.catalog, path, &why);
     if (found == ST_ERR) {
-        return err_set(e, why.code, "%s", why.text);
+        return err_copy(e, &why);
     }
     struct store_options options = {.path = path};
     a.path = strdup(path);

@@ -108,7 +108,7 @@ struct side_job {
 static void keep_first(void *ctx, const char *file, uint64_t unit_offset, const struct err *why) {
     (void)file;
     (void)unit_offset;
-    (void)err_set(ctx, why->code, "%s", why->text);
+    (void)err_copy(ctx, why);
 }
 
 static void open_beside(struct side_job *side) {
@@ -297,7 +297,7 @@ static enum st open_both(struct index_build_run *b, enum st *symbols, struct err
     *symbols = side.symbols;
     if (*symbols == ST_ERR || dwarf == ST_ERR) {
         const struct err *first = *symbols == ST_ERR ? &side.e : &why;
-        return err_set(e, first->code, "%s", first->text);
+        return err_copy(e, first);
     }
     return dwarf;
 }
@@ -416,7 +416,7 @@ static enum st write_file(struct index_build_run *b, struct sink *out, struct er
             sink_write(out, sections[i]->data, sections[i]->len);
             put_padding(out, sections[i]->len);
         }
-        st = err_is(&out->err) ? err_set(e, out->err.code, "%s", out->err.text) : ST_OK;
+        st = err_is(&out->err) ? err_copy(e, &out->err) : ST_OK;
     }
     strbuf_release(&addresses);
     strbuf_release(&records);
@@ -448,7 +448,7 @@ static enum st run_build(struct index_build_run *b, struct sink *out, struct err
                  file_size);
     st = read_all_units(b, e);
     if (st == ST_OK && build_failed(b)) {
-        st = err_set(e, b->failure.code, "%s", b->failure.text);
+        st = err_copy(e, &b->failure);
     }
     if (st == ST_OK) {
         st = pieces_cut(&b->pieces, &b->encoder, b->units, b->claims, b->claim_count, e);

@@ -196,7 +196,7 @@ static enum st open_parts(struct live *l, const struct object_slice *s,
         return ST_ERR;
     }
     if (symbols == ST_NONE && dwarf == ST_ERR) {
-        return err_set(e, why.code, "%s", why.text);
+        return err_copy(e, &why);
     }
     if (symbols == ST_OK && dwarf == ST_ERR && complain) {
         complain(ctx, object_slice_path(s), LOOKUP_NO_UNIT, &why);

@@ -212,7 +212,7 @@ static enum st try_package(struct split_files *f, struct strbuf *b, const struct
     if (st == ST_ERR || !there) {
         return st;
     }
-    return err_set(e, why.code, "%s", why.text);
+    return err_copy(e, &why);
 }
 
 static enum st find_package(void *ctx, const struct object_slice *s,

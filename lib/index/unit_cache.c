@@ -190,7 +190,7 @@ static enum st read_unit(struct unit_cache *c, size_t index, struct err *e) {
         return ST_OK;
     }
     if (why.code == ERR_NOMEM || !reader) {
-        return err_set(e, why.code, "%s", why.text); /* the unit itself may be undamaged */
+        return err_copy(e, &why); /* the unit itself may be undamaged */
     }
     slot->unreadable = true;
     return ST_NONE;

@@ -176,7 +176,7 @@ enum st elffile_read_symbols(const struct object_slice *s, raw_symbols *out, str
     }
     /* An error in .gnu_debugdata counts only if there are no other symbols or memory ran out. */
     if (read_mini(s, out, &why) == ST_ERR && (why.code == ERR_NOMEM || out->len == 0)) {
-        return err_set(e, why.code, "%s", why.text);
+        return err_copy(e, &why);
     }
     return ST_OK;
 }

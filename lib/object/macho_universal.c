@@ -114,7 +114,7 @@ enum st macho_open_universal(struct object *o, struct err *e) {
     if (o->slice_count > 0) {
         return ST_OK;
     }
-    return err_is(&o->damage) ? err_set(e, o->damage.code, "%s", o->damage.text) : ST_NONE;
+    return err_is(&o->damage) ? err_copy(e, &o->damage) : ST_NONE;
 }
 
 enum st macho_open(struct object *o, struct err *e) {

@@ -313,7 +313,7 @@ static enum st make_contents_once(const struct object_slice *s, const struct sec
             return ST_OK;
         }
     }
-    err_set(e, made->err.code, "%s", made->err.text);
+    err_copy(e, &made->err);
     if (made->err.code == ERR_NOMEM) {
         err_clear(&made->err); /* the next try may find memory */
     }

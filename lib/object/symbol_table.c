@@ -145,7 +145,7 @@ static enum st lazy_result(struct lazy_table *t, struct err *e) {
     if (t->st != ST_ERR) {
         return t->st;
     }
-    err_set(e, t->err.code, "%s", t->err.text);
+    err_copy(e, &t->err);
     if (t->err.code == ERR_NOMEM) {
         *t = (struct lazy_table){0}; /* the next try may find memory */
     }

@@ -358,7 +358,7 @@ enum st answerer_answer(struct answerer *a, const char *word, size_t len, struct
     uint64_t looked_up = q->arm32 ? address & ~UINT64_C(1) : address;
     enum st st = q->source && there ? lookup_address(q->source, looked_up, &a->hit, &why) : ST_NONE;
     if (st == ST_ERR) {
-        err_set(e, why.code, "%s", why.text);
+        err_copy(e, &why);
         err_context(e, "%s", q->path);
     }
     bool found = st == ST_OK && a->hit.frame_count > 0;

@@ -574,7 +574,7 @@ enum st rules_read(struct rules *r, const char *file, const char *text, size_t l
     }
     VEC_RELEASE(&l.words);
     if (st == ST_ERR) {
-        return err_set(e, why.code, "%s", why.text);
+        return err_copy(e, &why);
     }
     return strbuf_check(&r->canonical, e);
 }

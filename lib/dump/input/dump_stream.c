@@ -251,7 +251,7 @@ static enum st take_json(struct dump_stream *s, size_t *len, struct err *e) {
     for (;; line.first = false) {
         enum st st = stream_whole_line(s, &line.len, &line.ended, e);
         if (st == ST_NONE && err_is(&s->broken)) {
-            return err_set(e, s->broken.code, "%s", s->broken.text);
+            return err_copy(e, &s->broken);
         }
         if (st != ST_OK) {
             return st == ST_ERR ? ST_ERR : cut_short(s, e);
@@ -428,7 +428,7 @@ enum st dump_stream_next(struct dump_stream *s, const char **text, size_t *len, 
             *text = s->text.data + s->start;
         }
     } else if (st == ST_NONE && err_is(&s->broken)) {
-        st = err_set(e, s->broken.code, "%s", s->broken.text);
+        st = err_copy(e, &s->broken);
     }
     if (st == ST_ERR && s->at_end && s->pos == s->text.len) {
         err_clear(&s->broken); /* the caller has received this error already */

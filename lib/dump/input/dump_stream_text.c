@@ -233,7 +233,7 @@ enum st stream_take_text(struct dump_stream *s, const struct report_format *form
         bool ended;
         enum st st = stream_whole_line(s, &raw, &ended, e);
         if (st == ST_NONE && err_is(&s->broken)) {
-            return err_set(e, s->broken.code, "%s", s->broken.text);
+            return err_copy(e, &s->broken);
         }
         if (st == ST_ERR || (st == ST_OK && read_ahead(s, &t, raw, e) != ST_OK)) {
             return ST_ERR;

@@ -256,7 +256,7 @@ static enum st read_source(struct document *doc, const struct document_source *s
 /* Notes why a part of a document was refused; the first reason is kept. */
 static void refuse_part(struct document *doc, const struct err *why, struct err *e) {
     doc->more_errs += err_is(e);
-    err_set(e, why->code, "%s", why->text);
+    err_copy(e, why);
 }
 
 static enum st read_answer_list(struct document *doc, const struct document_source *s,
@@ -365,7 +365,7 @@ static enum st read_answered_line(struct document *doc, struct span text, struct
         return read_cut(doc, text, NULL, NULL, e);
     }
     if (st == ST_ERR) {
-        err_set(e, why.code, "%s", why.text);
+        err_copy(e, &why);
     }
     return st;
 }

@@ -125,7 +125,7 @@ static enum st report_list_read(const struct report_document *d, struct err *e) 
         }
         if (one != ST_OK) {
             (void)err_context(&why, "element %zu", i);
-            st = err_set(e, why.code, "%s", why.text);
+            st = err_copy(e, &why);
         }
     }
     return st;
@@ -169,7 +169,7 @@ static enum st envelope_read(const struct report_document *d, struct err *e) {
         enum st one = reader_is(&r) ? reader_read(&r, &item, &why) : ST_NONE;
         if (one == ST_ERR) {
             (void)err_context(&why, "item %zu", i);
-            result = err_set(e, why.code, "%s", why.text);
+            result = err_copy(e, &why);
         } else if (one == ST_OK && result == ST_NONE) {
             result = ST_OK;
         }

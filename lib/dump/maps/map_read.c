@@ -250,7 +250,7 @@ static bool visit_dump(void *ctx, struct span text) {
         if (m->map->each.len > 0) {
             (void)err_context(&why, "%s %llu", m->map->name, (unsigned long long)at);
         }
-        m->st = err_set(m->e, why.code, "%s", why.text);
+        m->st = err_copy(m->e, &why);
     }
     return why.code != ERR_NOMEM;
 }

@@ -482,7 +482,7 @@ static enum st read_payload(struct payload *p, struct err *e) {
             struct err why = {0};
             if (read_one(p, i, json_array_get(array, k), text, &why) != ST_OK) {
                 (void)err_context(&why, "%s[%zu]", lists[i][0], k);
-                result = err_set(e, why.code, "%s", why.text);
+                result = err_copy(e, &why);
                 if (why.code == ERR_NOMEM) {
                     return ST_ERR;
                 }

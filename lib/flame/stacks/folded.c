@@ -207,7 +207,7 @@ static enum st folded_read_line(struct folded_reader *r, const char *line, size_
     struct err why = {0};
     if (stack_tree_add(r->tree, text, text_len, count, decimals, &why) != ST_OK) {
         if (why.code != ERR_LIMIT) {
-            return err_set(e, why.code, "%s", why.text);
+            return err_copy(e, &why);
         }
         folded_bad_line(r, text_len > STACK_TEXT_MAX ? "longer than 64 MiB"
                                                      : "the sum of all counts is too large");
@@ -233,7 +233,7 @@ enum st folded_feed(struct folded_reader *r, const char *bytes, size_t len, stru
             err_clear(&why);
             st = ST_OK;
         } else {
-            err_set(e, why.code, "%s", why.text);
+            err_copy(e, &why);
         }
         if (st != ST_OK) {
             return st;

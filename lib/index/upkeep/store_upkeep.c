@@ -277,7 +277,7 @@ static enum st shrink_store(struct collection *c, const struct store_limits *lim
         return catalog_keep(c->store, stays, c, e); /* the removals may have made room for the
                                                        catalog */
     }
-    return st == ST_ERR ? err_set(e, why.code, "%s", why.text) : st;
+    return st == ST_ERR ? err_copy(e, &why) : st;
 }
 
 enum st store_gc(const char *store, const struct store_limits *limits, struct store_removal *out,

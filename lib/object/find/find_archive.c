@@ -99,7 +99,7 @@ static enum st take_object(const struct archive_visit *v, const char *name, cons
         st = finder_add_object(v->finder, o, member, NULL, true, v->complain, v->ctx, &why);
     }
     object_close(o);
-    return st == ST_ERR ? err_set(e, why.code, "%s", why.text) : st;
+    return st == ST_ERR ? err_copy(e, &why) : st;
 }
 
 static enum st take(void *ctx, const char *name, struct filemap *map, struct err *e) {
@@ -117,7 +117,7 @@ static enum st take(void *ctx, const char *name, struct filemap *map, struct err
         archive_tell(v, name, &why);
         st = ST_OK;
     } else if (err_is(&why)) {
-        (void)err_set(e, why.code, "%s", why.text);
+        (void)err_copy(e, &why);
     }
     if (st == ST_NONE) {
         st = take_object(v, name, path.data, map, e);

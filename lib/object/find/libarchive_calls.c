@@ -32,7 +32,7 @@ enum st libarchive_calls_load(struct libarchive_calls *out, struct err *e) {
     struct err why = {0};
     void *library = open_library(&why);
     if (!library) {
-        return err_set(e, why.code, "%s", why.text);
+        return err_copy(e, &why);
     }
     struct libarchive_calls calls;
     const char *missing = NULL;

@@ -198,7 +198,7 @@ static enum st visit_member(struct unpacking *u, const char *name, bool file, st
         }
         filemap_release(&map);
     }
-    return st == ST_ERR ? err_set(e, failure.code, "%s", failure.text) : ST_OK;
+    return st == ST_ERR ? err_copy(e, &failure) : ST_OK;
 }
 
 static enum st packed_visit(struct unpacking *u, struct archive_entry *entry, struct err *e) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "classify/print/apart_text.h"
+#include "classify/print/usage_text.h"
 
 enum { MEMBERS_MAX = 3 }; /* maximum number of a pool's buckets that are named */
 
@@ -306,11 +307,7 @@ static void add_gate_outside(struct strbuf *b, const struct gate *g) {
             continue;
         }
         strbuf_addf(b, "%s ", strcmp(outside.first, outside.last) ? "Versions" : "Version");
-        text_add_clean(b, *outside.first ? outside.first : "unknown");
-        if (strcmp(outside.first, outside.last) != 0) {
-            strbuf_addstr(b, " to ");
-            text_add_clean(b, outside.last);
-        }
+        usage_add_outside_versions(b, &outside);
         strbuf_addf(b,
                     " of the %s: stalls without time in the foreground, though other versions have "
                     "some, so this is no pass.\n",

@@ -137,6 +137,14 @@ static void add_hours(struct strbuf *b, const struct triage *t) {
     }
 }
 
+void usage_add_outside_versions(struct strbuf *b, const struct usage_outside *o) {
+    text_add_clean(b, *o->first ? o->first : "unknown");
+    if (strcmp(o->first, o->last) != 0) {
+        strbuf_addstr(b, " to ");
+        text_add_clean(b, o->last);
+    }
+}
+
 /* Appends which stalls are outside of the known time: "3,337 of 4,856 stalls are of versions (2.0
  * to 2.1) of which no time in the foreground is known". */
 static void add_outside(struct strbuf *b, const struct triage *t, const struct usage_outside *o) {
@@ -148,11 +156,7 @@ static void add_outside(struct strbuf *b, const struct triage *t, const struct u
         return;
     }
     strbuf_addstr(b, " are of versions (");
-    text_add_clean(b, *o->first ? o->first : "unknown");
-    if (strcmp(o->first, o->last) != 0) {
-        strbuf_addstr(b, " to ");
-        text_add_clean(b, o->last);
-    }
+    usage_add_outside_versions(b, o);
     strbuf_addstr(b, ") of which no time in the foreground is known");
 }
 

@@ -10,6 +10,10 @@ struct usage_exposure {
 };
 struct usage_exposure usage_exposure_of(const struct triage *t);
 
+/* Appends the versions of stalls outside of the known time, of which there are some: "1.0 to
+ * 1.2". */
+void usage_add_outside_versions(struct strbuf *b, const struct usage_outside *o);
+
 /* A value of a facet, with the sums and the exposure of its rates. */
 struct usage_row {
     const char *text; /* the value; "" = unknown */

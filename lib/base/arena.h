@@ -11,7 +11,7 @@ struct arena_block;
 /* A zero-initialised arena is empty and has no limit. */
 struct arena {
     struct arena_block *head;
-    size_t used;  /* bytes handed out since init or clear */
+    size_t used;  /* bytes requested since init or clear, at least 1 for each allocation */
     size_t limit; /* maximum of `used`, beyond which an allocation fails; 0 = no limit */
 };
 

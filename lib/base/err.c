@@ -7,7 +7,8 @@
 
 #include "base/utf8.h"
 
-/* An error text keeps this many bytes of a file's name: its end, in which files differ. */
+/* err_at shows at most this many bytes of a file's name: the last ones, since long paths differ at
+ * their ends. */
 enum { NAME_SHOWN = 200 };
 
 /* Replaces control characters in an error text, and drops a UTF-8 sequence that was cut at the end

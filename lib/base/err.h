@@ -22,14 +22,14 @@ enum st {
 enum err_code {
     ERR_NONE = 0,
     ERR_NOMEM,       /* memory ran out */
-    ERR_IO,          /* the system refused to open, read or write */
+    ERR_IO,          /* a file or folder cannot be opened, read, written or trusted */
     ERR_TRUNCATED,   /* the input ends before the length that it states */
     ERR_FORMAT,      /* the input is malformed */
     ERR_LIMIT,       /* a cap or a work budget was reached */
     ERR_UNSUPPORTED, /* the input is well-formed, but of a kind that is not supported */
     ERR_UNREAD,      /* a notice, no failure: a part of the input was not read */
     ERR_NOTHING,     /* the input is well-formed, but has none of the things sought */
-    ERR_USAGE,       /* the caller's arguments do not fit together */
+    ERR_USAGE,       /* an argument of the caller is malformed or out of range */
     ERR_INTERNAL     /* a bug of this program */
 };
 
@@ -68,8 +68,9 @@ enum st err_no_room(struct err *e);
  * error. Returns ST_ERR. */
 enum st err_copy(struct err *e, const struct err *from);
 
-/* Puts "CONTEXT: " in front of the error that e holds, whose end is cut where both together are
- * longer than ERR_TEXT_SIZE - 1 bytes; no effect on an empty or NULL e. Returns ST_ERR. */
+/* Puts "CONTEXT: " in front of the error that e holds; if both together are longer than
+ * ERR_TEXT_SIZE - 1 bytes, the end of the error is cut. No effect on an empty or NULL e. Returns
+ * ST_ERR. */
 enum st err_context(struct err *e, const char *fmt, ...) BASE_PRINTF(2, 3);
 
 /* Does e, which may be NULL, hold an error? */

@@ -52,10 +52,11 @@ size_t xml_text_next(const char *text, size_t len, size_t *cells);
  * sink. */
 void csv_put_field(struct sink *out, const char *s, bool plain);
 
-/* Writes text with the characters escaped that are markup of Markdown or HTML within a line, with
- * '?' for a character that may not be shown, and with an HTML comment inside each text of which
- * GitHub and GitLab would make a reference: @user, #123, GH-123, !123, $123, &1, %1, ~label. Write
- * errors stick to the sink. */
+/* Writes text with the characters escaped that are markup of Markdown or HTML within a line, or of
+ * which a viewer would make a link (the colon of "://", the dot of "www."), with '?' for a
+ * character that may not be shown, and with an HTML comment inside each text of which GitHub and
+ * GitLab would make a reference: @user, #123, GH-123, !123, $123, &1, %1, ~label. Write errors
+ * stick to the sink. */
 void markdown_put_text(struct sink *out, const char *s);
 /* Writes text as markdown_put_text does, between <code> tags, which also work inside a cell of a
  * table. */

@@ -22,7 +22,8 @@ static enum st too_large(const char *path, uint64_t max, struct err *e) {
     return err_set(e, ERR_LIMIT, "'%s' is larger than %llu bytes", path, (unsigned long long)max);
 }
 
-/* Reads pipes, devices, and the files of /proc, whose size is 0 until they are read. */
+/* Reads what cannot be mapped: pipes, devices, and files whose stated size is 0, as that of /proc's
+ * files is. */
 static enum st read_stream(struct filemap *m, int fd, const char *path, uint64_t max,
                            struct err *e) {
     struct strbuf all = {0};

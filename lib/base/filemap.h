@@ -17,16 +17,16 @@ struct filemap {
 };
 
 /* Opens path and maps or reads the whole file, which may have max_size bytes at most (0 = 64 GiB).
- * ST_NONE: there is no such file. ST_ERR: the path is a folder, or the file cannot be read or is
- * too large. */
+ * ST_NONE: there is no such file. ST_ERR: the path is a folder, the file cannot be read or is too
+ * large, or memory ran out. */
 enum st filemap_open(struct filemap *m, const char *path, uint64_t max_size, struct err *e);
 /* Opens path as filemap_open does if it is a regular file; ST_ERR: also for a pipe or a device,
  * which might block the reader or never end. */
 enum st filemap_open_regular(struct filemap *m, const char *path, uint64_t max_size, struct err *e);
 /* Opens path as filemap_open does if it is a plain file, no symbolic link, that only this user and
  * root may write to (owned_alone in base/owned.h). ST_NONE: there is no such file, it is a link or
- * no plain file, another user owns it, or others may write to it. The caller has to check the
- * folder that holds the file. */
+ * no plain file, a user other than this one and root owns it, or others may write to it. The caller
+ * has to check the folder that holds the file. */
 enum st filemap_open_owned(struct filemap *m, const char *path, uint64_t max_size, struct err *e);
 /* Unmaps or frees the bytes; no effect on a zeroed or released filemap. */
 void filemap_release(struct filemap *m);

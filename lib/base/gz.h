@@ -1,5 +1,5 @@
-/* Reads and writes gzip and zlib data with zlib, with a cap on the inflated size; reads inputs,
- * compressed or not, piece by piece and line by line. */
+/* Inflates and deflates gzip and zlib data by zlib, or by libdeflate where the build has it, with a
+ * cap on the inflated size; reads inputs, compressed or not, piece by piece and line by line. */
 #ifndef STALLKIT_BASE_GZ_H
 #define STALLKIT_BASE_GZ_H
 
@@ -15,9 +15,10 @@
 bool gz_is_gzip(const void *bytes, size_t len);
 
 /* Inflates a whole gzip (any number of members, with zeros between and after them) or zlib buffer
- * and appends the result to out. ERR_LIMIT past max_out bytes (0 = 4 GiB), ERR_TRUNCATED on a cut
- * or empty buffer, ERR_FORMAT on a damaged one or one with other bytes after its end, or ERR_NOMEM;
- * bytes that were inflated before the error stay in out. `name` is for the error text. */
+ * and appends the result to out. ERR_LIMIT past max_out bytes (0 = 4 GiB) or past the limit of out,
+ * ERR_TRUNCATED on a cut or empty buffer, ERR_FORMAT on a damaged one or one with other bytes after
+ * its end, or ERR_NOMEM; bytes that were inflated before the error stay in out. `name` is for the
+ * error text. */
 enum st gz_inflate(const char *name, const void *bytes, size_t len, uint64_t max_out,
                    struct strbuf *out, struct err *e);
 

@@ -26,7 +26,7 @@ struct map {
 };
 
 void map_release(struct map *m);
-/* Removes all entries and keeps the memory for reuse. */
+/* Removes all entries; keeps the tables and the largest block of keys for reuse. */
 void map_clear(struct map *m);
 /* Returns the entry of the key, or NULL. The entry is valid until the next map_put, its key until
  * map_clear or map_release. */

@@ -10,9 +10,9 @@
 
 enum { SLOTS_FIRST = 64 };
 
-/* A slot of the table; all bits of a free one are set. If they were zero, calloc would give
- * pages that a search reads before they are written: each would cost two page faults, the second
- * of which stops all threads (a copy of the page of zeros). */
+/* A slot of the table; all bits of a free one are set. If they were zero, calloc would give pages
+ * that a search reads before they are written: each would cost two page faults, the second of which
+ * copies the page of zeros and interrupts the processors that run the other threads. */
 struct number_slot {
     uint64_t key; /* NO_KEY = free */
     size_t value;

@@ -288,7 +288,7 @@ bool parse_day(const char *text, size_t len, int32_t *day) {
     return true;
 }
 
-/* The first and the last day that history_day_parse reads: 0001-01-01 and 9999-12-31. */
+/* The first and the last day that parse_day reads: 0001-01-01 and 9999-12-31. */
 enum { FIRST_DAY = -719162, LAST_DAY = 2932896 };
 
 bool day_is_one(int64_t day) {

@@ -42,7 +42,8 @@ struct image_id {
     uint8_t len;
     uint8_t bytes[IMAGE_ID_MAX];
 };
-/* Size of the longest text of an id, with its NUL. */
+/* Room for the text of any id: a UUID has 36 characters, a build-id at most 40, and a NUL follows.
+ */
 enum { IMAGE_ID_TEXT = 2 * IMAGE_ID_MAX + 5 };
 
 /* Reads a UUID: 32 hex digits of any case, with or without dashes (also in braces or angle
@@ -72,7 +73,7 @@ bool parse_day(const char *text, size_t len, int32_t *day);
 const char *day_text(int32_t day, char out[DAY_SIZE]);
 /* Is the number a day from 0001-01-01 to 9999-12-31? */
 bool day_is_one(int64_t day);
-/* Is the text a time that parse_day reads, of a clock that was set? */
+/* Is the text a date or time that parse_day reads, of DAY_SET_FIRST or later? */
 bool day_is_told(const char *time, size_t len);
 
 #endif

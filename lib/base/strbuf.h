@@ -1,7 +1,7 @@
-/* A growing byte string, always NUL-terminated. An append that fails (memory, limit) marks the
- * buffer failed, later appends do nothing, and the owner checks once at the end: strbuf_clear keeps
- * the mark of an allocation failure, so that a scratch buffer for many texts needs one check, after
- * the last. Not thread safe. */
+/* A growing byte string with a NUL after its last byte. An append that fails (memory, limit) marks
+ * the buffer failed, later appends do nothing, and the owner checks once at the end: strbuf_clear
+ * keeps the mark of an allocation failure, so that a scratch buffer for many texts needs one check,
+ * after the last. Not thread safe. */
 #ifndef STALLKIT_BASE_STRBUF_H
 #define STALLKIT_BASE_STRBUF_H
 

@@ -21,7 +21,8 @@ struct bcsymbolmap;
 /* Reads the .bcsymbolmap file at path, of at most 512 MiB (ERR_LIMIT). Format: LLVM, dsymutil,
  * SymbolMap.cpp: "BCSymbolMap Version: 2.0" (or 1.0), then one name on each line, numbered from 0
  * on; a last line without a line end is cut, and counts as no name. ST_NONE: no such file. ST_ERR:
- * the file is no map (ERR_FORMAT), of a later version (ERR_UNSUPPORTED), or cannot be read. */
+ * the file is no map (ERR_FORMAT), of another version (ERR_UNSUPPORTED), or cannot be read, or
+ * memory ran out. */
 enum st bcsymbolmap_open(struct bcsymbolmap **out, const char *path, struct err *e) BASE_MUST_USE;
 /* Reads a map from a .bcsymbolmap file's bytes, which are copied; path is for error messages.
  * ST_ERR as for bcsymbolmap_open; never ST_NONE. */

@@ -212,8 +212,9 @@ static enum st open_written(const char *name, struct strbuf *bytes, struct objec
     return st == ST_NONE ? err_set(e, ERR_INTERNAL, "'%s' was not written well", name) : st;
 }
 
-/* Orders symbols by address and then by name, not by place in a table, which differs between
- * caches. */
+/* Orders symbols by address, then by name, then global ones first. The place in a table, which
+ * differs between caches, orders only symbols that are alike in all of these; drop_repeated keeps
+ * one of them. */
 static int by_address_and_name(const void *a, const void *b) {
     const struct raw_symbol *x = a, *y = b;
     int order = COMPARE(x->address, y->address);

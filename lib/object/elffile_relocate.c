@@ -141,7 +141,7 @@ static enum st open_symbol_values(const struct object_slice *s, uint32_t section
 enum symbol_state { SYMBOL_HERE, SYMBOL_ELSEWHERE, SYMBOL_DAMAGED };
 
 /* Sets *out to the address of symbol `number`, or to 0 if the symbol is undefined or common
- * (SYMBOL_ELSEWHERE). */
+ * (SYMBOL_ELSEWHERE), or if it or its section is outside of its table (SYMBOL_DAMAGED). */
 static enum symbol_state symbol_value(const struct symbol_values *t, uint32_t number,
                                       uint64_t *out) {
     const struct object_slice *s = t->slice;

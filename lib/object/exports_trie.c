@@ -48,7 +48,8 @@ static enum st give_export(struct exports_walk *w, struct reader *payload, struc
     return w->each(w->ctx, strbuf_cstr(&w->name), w->name.len, offset, e);
 }
 
-/* Enters the node at an offset, whose name is w->name, and gives its export to w->each. */
+/* Enters the node at an offset, whose name is w->name, and gives its export, if it has one, to
+ * w->each. */
 static enum st enter_node(struct exports_walk *w, uint64_t offset, struct err *e) {
     struct reader r = w->trie;
     reader_seek(&r, offset);

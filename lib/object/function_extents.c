@@ -235,8 +235,9 @@ static bool is_linkage_table(const struct object_slice *s, const struct section 
 enum { PLT_ENTRY_MIN = 8, PLT_ENTRY_MAX = 16 }; /* bytes, on x86 */
 
 /* Returns the bytes of an entry of a linkage table, 0 = unknown: its sh_entsize, or its alignment
- * where sh_entsize is the size of a word (i386). Only for x86 processors the table consists of such
- * entries from its first byte on; for other processors it begins with a header of another size. */
+ * where sh_entsize is below PLT_ENTRY_MIN (on i386 it is the size of a word). Only for x86
+ * processors the table consists of such entries from its first byte on; for other processors it
+ * begins with a header of another size. */
 static uint64_t linkage_entry_size(const struct object_slice *s, const struct section *sec) {
     uint64_t size = sec->entry_size >= PLT_ENTRY_MIN ? sec->entry_size : sec->alignment;
     bool x86 = s->machine == EM_386 || s->machine == EM_X86_64;

@@ -63,8 +63,8 @@ const char *macho_plain_name(const char *name) {
 }
 
 /* Returns an entry's name without its leading underscore. A hidden name is looked up in the slice's
- * map, and counted if the map lacks it. Maps of version 2 have the linker's names; those of version
- * 1 have C's names, and the entry is "___hidden#" then. */
+ * map, and counted if there is no map or the map lacks it. Maps of version 2 have the linker's
+ * names; those of version 1 have C's names, and the entry is "___hidden#" then. */
 static const char *shown_name(const struct object_slice *s, const char *raw) {
     if (!bcsymbolmap_is_hidden(raw)) {
         return macho_plain_name(raw);

@@ -41,7 +41,8 @@ struct section_made {
     pthread_mutex_t lock;
     uint8_t *bytes; /* malloc'ed; NULL = not made yet */
     size_t len;
-    /* Error of the first attempt, kept so that a damaged section is not unpacked again. */
+    /* Error of the first attempt, kept so that a damaged section is not unpacked again; lack of
+     * memory is not kept. */
     struct err err;
     struct relocation_failures failures;
 };

@@ -19,7 +19,7 @@ enum {
     STARTS_COMMAND_SIZE = 16,
     NAME_FIELD = 16,
     SECTIONS_MAX = 255,   /* a symbol's entry has one byte for its section */
-    ENTRY_SECTION = 0x0e, /* N_SECT, N_EXT */
+    ENTRY_SECTION = 0x0e, /* N_SECT; ENTRY_GLOBAL is N_EXT */
     ENTRY_GLOBAL = 0x01,
     PROTECTION_TEXT = 5,
 };

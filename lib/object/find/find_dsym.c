@@ -8,7 +8,9 @@
 #include "base/strbuf.h"
 #include "object/find/find_private.h"
 
-enum { BUNDLE_DEPTH = 4 }; /* folders from a bundle to its binary: Versions/A, Contents/MacOS */
+/* Number of folders around a binary that may be its bundle: Shop.app is the third around
+ * Shop.app/Contents/MacOS/Shop. */
+enum { BUNDLE_DEPTH = 4 };
 
 /* Looks for the debug file in the bundle that is called like the first len characters of the
  * binary's path, with .dSYM appended. */

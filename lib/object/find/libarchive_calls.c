@@ -4,8 +4,9 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* File name of all versions of libarchive 3. It is searched for first in the system's folders, then
- * in the folder of the build (macOS does not search Homebrew's folder). */
+/* File name of all versions of libarchive 3. dlopen(3) looks first in the system's folders, then in
+ * the folder that held libarchive when the project was built (macOS does not search Homebrew's
+ * folder). */
 #ifdef __APPLE__
 #define FILE_NAME "libarchive.dylib"
 #else
@@ -13,7 +14,8 @@
 #endif
 static const char *const file_names[] = {FILE_NAME, STALLKIT_LIBARCHIVE_DIR "/" FILE_NAME};
 
-/* Opens libarchive. Libraries that it uses keep thread-local data, so it is never unloaded. */
+/* Opens libarchive, which is never unloaded, because libraries that it uses keep thread-local data.
+ */
 static void *open_library(struct err *e) {
     const char *why = NULL;
     for (size_t i = 0; i < sizeof file_names / sizeof *file_names; i++) {

@@ -1,5 +1,5 @@
 /* Reads static archives: "!<arch>\n", then for each member a header of 60 characters, its bytes,
- * and one more if they are odd:
+ * and one byte of padding if their number is odd:
  *
  *     0  name, 16   "x.o/" (GNU) "x.o" (BSD); "/12": at 12 of the member "//" (GNU, long);
  *                   "#1/20": the first 20 bytes of the member (BSD, long)

@@ -37,7 +37,8 @@ bool names_expand(const char *name, size_t len, struct strbuf *out);
 bool names_generic_for(const char *name, size_t len, const char **type, size_t *type_len);
 
 /* Sets *function to the part of a normalised name that names the function in which a closure, a
- * block or a lambda was written; to the whole name if it names none of these. */
+ * block, a lambda or Swift's `defer` was written, or for which Swift's compiler made a thunk; to
+ * the whole name if it names none of these. */
 void names_enclosing(const char *name, size_t len, const char **function, size_t *function_len);
 
 /* Appends the member of the protocol's requirement, `draw` or `body.getter`, if the readable name

@@ -1,5 +1,6 @@
-/* Finds the function that a closure, a block or a lambda was written in: compilers put words before
- * or after that function's name, and normalised names keep these words. */
+/* Finds the function in which a closure, a block, a lambda or Swift's `defer` was written, or for
+ * which Swift's compiler made a thunk: compilers put words before or after that function's name,
+ * and normalised names keep these words. */
 #include <string.h>
 
 #include "names/names.h"

@@ -1,6 +1,7 @@
 /* Folds what differs between two builds, or two runs, in names of code that a virtual machine runs:
- * the optimiser's marks and the positions of V8, the numbers of Java's and Kotlin's lambdas and
- * anonymous classes, and what Kotlin's compiler adds to a function's name. */
+ * the optimiser's marks and the positions of V8, the numbers of lambdas and anonymous classes of
+ * Java, Kotlin and C#, what Kotlin's compiler adds to a function's name, Dart's nested closures,
+ * and Python's comprehensions. */
 #include <string.h>
 
 #include "names/names_private.h"

@@ -34,9 +34,10 @@ size_t names_swift_type_phrase(const char *s, size_t len);
  * something else. */
 size_t names_swift_value_witness(const char *s, size_t len, size_t *phrase);
 
-/* Appends a name of code that a virtual machine runs without marks and numbers that differ between
- * runs or builds: JS:*draw -> JS:draw, Map$1$2.invoke -> Map$_.invoke, <f>b__1_2 -> <f>b__. False:
- * there are none, and nothing is appended. */
+/* Appends a name of code that a virtual machine runs without what differs between runs or builds:
+ * marks, positions, numbers, closures nested in a closure, comprehensions: JS:*draw -> JS:draw,
+ * Map$1$2.invoke -> Map$_.invoke, <f>b__1_2 -> <f>b__. False: the name has none of these, and
+ * nothing is appended. */
 bool names_fold_managed(const char *s, size_t len, struct strbuf *out);
 
 /* Small helpers over (text, length) follow. */

@@ -1,4 +1,5 @@
-/* Knows functions by name that wait for events and do nothing else, and those about files. */
+/* Recognises by their names functions that wait for events and do nothing else, and functions about
+ * files. */
 #include <string.h>
 
 #include "names/names.h"

@@ -224,8 +224,8 @@ static size_t units_of_job(const struct index_build_run *b, size_t first) {
     return count;
 }
 
-/* Returns a job for the units from `first` on, a finished one if there is any. NULL: out of memory.
- */
+/* Returns a job for the units from `first` on: a finished one, which is used again, if there is
+ * any. NULL: out of memory. */
 static struct build_job *take_job(struct index_build_run *b, size_t first) {
     struct build_job *job = b->done;
     if (job) {

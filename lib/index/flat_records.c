@@ -6,9 +6,8 @@
 #include "base/vec.h"
 
 /* Limit on the work of flat_calls_read for all ranges of a unit, WORK_FREE plus WORK_PER_BYTE for
- * each byte of the unit in memory: in undamaged files few ranges of functions overlap, in hostile
- * files all ranges could. */
-/* WORK_PER_BYTE: work per byte of the unit in memory; a call takes some 100 bytes. */
+ * each byte of the unit in memory, of which a call takes some 100: in undamaged files few ranges of
+ * functions overlap, in hostile files all ranges could. */
 enum { WORK_FREE = 1 << 18, WORK_PER_BYTE = 4 };
 
 /* ---- steps ---- */
@@ -142,8 +141,8 @@ static enum st add_all_rows(struct flat_records *out, const struct own_symbols *
 
 /* ---- the unit ---- */
 
-/* Returns the number of rows in the unit's sequences plus one for each sequence: so many steps are
- * reserved at first, because growing the array would copy it. */
+/* Returns the number of rows in the unit's sequences, the end-of-sequence rows included: memory for
+ * so many steps is reserved at first, because growing the array would copy it. */
 static size_t rows_of_code(const struct debug_unit *u) {
     size_t count = 0;
     for (size_t i = 0; i < u->sequence_count; i++) {

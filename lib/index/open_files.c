@@ -324,7 +324,7 @@ static int by_member(const void *a, const void *b) {
 }
 
 /* Maps an archive and lists its members up to the first damage. ST_NONE: the file is no archive or
- * cannot be read. The caller must call release_archive whatever the status. */
+ * cannot be read. *out needs release_archive in any case. */
 static enum st list_archive(struct listed_archive *out, const char *path, struct err *e) {
     struct static_archive a;
     struct archive_member member;

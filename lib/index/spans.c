@@ -59,7 +59,7 @@ static int by_low_and_place(const void *a, const void *b) {
 }
 
 /* Sorts pointers to the spans into `order` by lowest address, equal ones in the order of `in`.
- * Insertion sort is tried first: most are in order, or nearly. */
+ * Insertion sort is tried first, because most inputs are in order, or nearly. */
 static void sort_by_low(const struct code_span *in, size_t n, const struct code_span **order) {
     size_t moves = 0;
     for (size_t i = 0; i < n; i++) {

@@ -250,7 +250,7 @@ enum st store_replace_file(const char *path, const struct strbuf *text, struct e
     strbuf_addf(&temporary, "%s.new", path);
     enum st st = strbuf_check(&temporary, e);
     if (st == ST_OK) {
-        /* A temporary file that a killed writer left, or a link that an attacker made. */
+        /* Removes a temporary file that a killed writer left, or a link that an attacker made. */
         (void)unlink(strbuf_cstr(&temporary));
         int fd = open(strbuf_cstr(&temporary), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         bool written = fd >= 0 && store_write_synced(fd, text);
@@ -282,9 +282,9 @@ bool store_make_folders(char *path, mode_t mode) {
 }
 
 /* Makes the folder STORE/NAME. False: the folder cannot be made, a link is in its place, other
- * users may write to it although the store is unnamed, the store is closed, or it is another
- * user's: such a store is read but not written, because root would leave files in it that its owner
- * cannot remove. */
+ * users may write to the folder although the store is unnamed, the store is closed, or the store is
+ * another user's. Another user's store is read but not written, because root would leave files in
+ * it that its owner cannot remove. */
 static bool make_inside(struct index_store *s, const char *name, size_t len) {
     struct strbuf path = {0};
     struct stat is;

@@ -3,7 +3,7 @@
  *
  *     main;handle_event;parse 12
  *
- * The count stands after the last space, so names may hold spaces; it is a whole or decimal number.
+ * The count, a whole or decimal number, stands after the last space, so names may hold spaces.
  * Lines that are empty or begin with '#' are comments. CRLF is accepted.
  *
  * Names may hold any byte. In text, ';' and the bytes of what may not be shown (utf8_is_printable)

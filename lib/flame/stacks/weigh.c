@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "base/search.h"
 
-/* A GNU extension of gcc and clang for every 64-bit target. */
+/* Integers of 128 bits are a GNU extension that gcc and clang have for every 64-bit target. */
 __extension__ typedef unsigned __int128 wide_uint;
 
 uint64_t weigh_muldiv(uint64_t a, uint64_t b, uint64_t c, uint64_t *remainder) {

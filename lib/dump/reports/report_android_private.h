@@ -1,4 +1,5 @@
-/* Parses the lines of Android's traces. */
+/* What the files report_android*.c share: the lines of Android's traces, how a trace begins and
+ * ends, and which process of it is read. */
 #ifndef STALLKIT_DUMP_REPORT_ANDROID_PRIVATE_H
 #define STALLKIT_DUMP_REPORT_ANDROID_PRIVATE_H
 

@@ -30,9 +30,9 @@ const json_t *metrickit_name(const json_t *names, const json_t *uuid);
 const json_t *metrickit_result(const json_t *root, const char **kind);
 /* Reads the environment and the time of a DiagnosticReport. */
 void metrickit_environment(struct report *r, const json_t *root);
-/* Returns a measurement of time in milliseconds. value: an object of value and unit, or a number of
- * seconds; -1: it has neither form, its unit is not known, or the result is negative, or 10^12 or
- * more. */
+/* Returns a measurement of time in milliseconds. value: a number, or an object of value and unit; a
+ * number without a unit is in seconds. -1: the value has neither form, its unit is not known, or
+ * the result is negative, or 10^12 or more. */
 int64_t metrickit_measurement(const json_t *value);
 /* Returns the object that holds a diagnostic's meta data: since iOS 27 the diagnostic itself. */
 const json_t *metrickit_meta(const json_t *diagnostic);

@@ -263,6 +263,9 @@ enum st report_file_frame(struct report *r, const struct report_image *image, ui
 /* May an image with this name and load address be the app's, on 64-bit systems of Apple? Images of
  * the system lie at other addresses. */
 bool report_is_app_place(const char *name, uint64_t load);
+
+/* ---- stacks and threads (report_draft.c) ---- */
+
 /* Returns an address without its pointer authentication bits, as frames store it. */
 uint64_t report_strip(const struct report *r, uint64_t address);
 /* Begin and end a stack; its frames are added between the two calls. */
@@ -373,9 +376,10 @@ void report_image_line(struct report *r, struct report_image_lines *list, const 
 /* Adds the last line's image. */
 void report_end_image_lines(struct report *r, struct report_image_lines *list);
 
-/* ---- call trees (report_tree.c) ---- */
+/* ---- call trees (report_tree.c, report_outline.c) ---- */
 
-/* The form in which a format writes the nodes of its call trees. */
+/* The form in which a format writes the nodes of its call trees. children, count: names of the
+ * members that hold a node's children and its number of samples. */
 struct report_tree {
     const char *children, *count;
     const char *name; /* member with the number of the node's name; NULL = the name that was given
@@ -387,8 +391,8 @@ struct report_tree {
 };
 
 /* Adds every stack of the trees (an array of roots) as counted samples. A node's own samples are
- * its count minus the counts of its children. *total, if not NULL, gets the number of samples
- * added. */
+ * its count minus the counts of its children; a node without a count has one sample if it has no
+ * children, else none. *total, if not NULL, gets the number of samples added. */
 enum st report_tree_samples(struct report *r, const struct report_tree *tree, const json_t *roots,
                             uint64_t *total) BASE_MUST_USE;
 /* Adds the frames of the heaviest path, innermost first, to the stack that was begun. The path

@@ -8,8 +8,9 @@
  *     kernel callstack: 0xffffffffffffff80 0xffffffff811a2b3c
  *
  * A logger's words may precede each line. An address is one of the executable's file, or of the
- * file before its '+', and points one byte into the call. Kernel addresses have no names and are
- * left out. A stall that goes on is reported again, with its whole duration so far.
+ * file before its '+', and points to the last byte of the call instruction. Kernel addresses have
+ * no names and are left out. A stall that goes on is reported again, with its whole duration so
+ * far.
  *
  * The lines of a stall are written or stored one by one, so those of several stalls may interlace,
  * and other lines may stand between them. What a logger writes in front of a line, such as host,
@@ -44,8 +45,9 @@ struct seastar_stall {
                          is the group's last */
 };
 
-/* Stalls of one program that were reported one after the other, and then one backtrace, which may
- * belong to any of them. */
+/* Stalls of one program that were reported one after the other, and then one backtrace. If the
+ * stalls are all of one shard, the backtrace is that of the last one; otherwise it may be that of
+ * any. */
 struct seastar_group {
     size_t first, last; /* the group's stalls; stalls of other programs may lie between them */
     bool headed;        /* "Backtrace:" was read */

@@ -84,8 +84,8 @@ static bool tells_process(const char *text, size_t i, size_t len, const json_t *
 }
 
 /* Returns the process that the system's reason is about: the first process with a stack whose id
- * occurs in it together with its name. NULL: the reason names none. *told is then the beginning of
- * the reason, such as "Shop:301", if it has the form of a process. */
+ * occurs in the reason together with the process's name. NULL: the reason names none. *told is then
+ * the beginning of the reason, such as "Shop:301", if it has the form of a process. */
 static const json_t *reason_process(struct report *r, const json_t *body, const char **told) {
     const char *reason = json_string_value(json_object_get(body, "reason"));
     const json_t *processes = json_object_get(body, "processByPid");

@@ -146,8 +146,8 @@ static enum st draft_write_images(struct report *r, struct jsonw *w) {
     return ST_OK;
 }
 
-/* Is this the address of a signal trampoline? The frame after it was interrupted there, so its
- * address is exact. */
+/* Is this the address of a signal trampoline? A signal interrupted the function of the frame after
+ * the trampoline's, so the address of that frame is exact. */
 static bool is_trampoline(const struct report *r, uint64_t address) {
     const struct map_entry *entry = map_get(&r->name_index, &address, sizeof address);
     return entry && strcmp(r->names.data[entry->value].symbol, "_sigtramp") == 0;

@@ -19,8 +19,9 @@ enum demangle_scheme demangle_scheme_of(const char *name, size_t len);
 enum demangle_style { DEMANGLE_SIMPLIFIED = 0, DEMANGLE_FULL };
 
 /* Appends the readable form of a name. ST_NONE: the name is not mangled, or cannot be demangled,
- * and nothing is appended; the caller shows it as it is. Names over 64 KiB, and those whose text
- * passes 512 KiB, cannot be demangled. ST_ERR: out of memory. Thread safe. */
+ * and nothing is appended; the caller shows it as it is. Names over 64 KiB, those whose text passes
+ * about 512 KiB, and those that take too much memory or time, cannot be demangled. ST_ERR: out of
+ * memory. Thread safe. */
 enum st demangle(const char *name, size_t len, enum demangle_style style, struct strbuf *out,
                  struct err *e) BASE_MUST_USE;
 

@@ -45,7 +45,7 @@ struct swift_node *old_leave(struct old_name *n, struct swift_node *result);
 
 /* Reads a number (natural); one from 2^30 - 4 on gives 2^30. False: there is no number. */
 bool old_natural(struct old_name *n, uint64_t *out);
-/* Reads an index: `_` is 0, `0_` is 1. */
+/* Reads an index: `_` is 0, `0_` is 1. False: there is no index. */
 bool old_index(struct old_name *n, uint64_t *out);
 struct swift_node *old_index_leaf(struct old_name *n, enum swift_kind kind);
 /* Reads an identifier as a node of `kind`; a SWIFT_IDENTIFIER may become an operator's node. */

@@ -30,8 +30,8 @@ struct swift_node *swift_pop_associated_path(struct swift_parser *p) {
     return path;
 }
 
-/* Returns the type that has the associated type: `base`, or the type on the stack if that is
- * NULL. */
+/* Returns the type that has the associated type: `base`, or the type on the stack if base is NULL.
+ */
 static struct swift_node *base_type(struct swift_parser *p, struct swift_node *base) {
     return base ? swift_type(p->tree, base) : swift_pop_type(p);
 }

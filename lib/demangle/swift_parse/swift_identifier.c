@@ -71,7 +71,7 @@ static void read_all(struct swift_parser *p) {
 }
 
 /* Keeps an identifier, whose words are searched for only when a later identifier refers to a word,
- * because few names have such references. */
+ * or when SWIFT_UNREAD_MAX identifiers are kept, because few names have such references. */
 static void note_identifier(struct swift_parser *p, const char *text, size_t len) {
     if (p->unread_count == SWIFT_UNREAD_MAX) {
         read_all(p);

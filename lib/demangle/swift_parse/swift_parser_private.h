@@ -177,7 +177,7 @@ struct swift_node *swift_make_special_type(struct swift_parser *p, enum swift_ki
 
 /* Functions of swift_archetype.c: */
 struct swift_node *swift_make_archetype(struct swift_parser *p, enum swift_kind kind);
-/* Make an associated type of `base`, or of the type on the stack if that is NULL; swift_compound_…
+/* Make an associated type of `base`, or of the type on the stack if base is NULL; swift_compound_…
  * reads a path of several names. */
 struct swift_node *swift_associated_type(struct swift_parser *p, struct swift_node *base);
 struct swift_node *swift_compound_associated_type(struct swift_parser *p, struct swift_node *base);
@@ -200,7 +200,7 @@ struct swift_node *swift_generic_param_index(struct swift_parser *p);
 /* Functions of swift_bound_generic.c: */
 struct swift_node *swift_make_bound_generic(struct swift_parser *p, enum swift_kind kind);
 /* Pops bound-generic-args: lists of types, the innermost first, and the retroactive conformances,
- * NULL if there are none. */
+ * NULL if there are none. False: the lists are malformed, a cap was reached, or memory ran out. */
 bool swift_pop_bound_args(struct swift_parser *p, struct swift_list *lists,
                           struct swift_node **conformances);
 struct swift_node *swift_pop_retroactive(struct swift_parser *p);

@@ -114,7 +114,7 @@ static struct swift_node *protocol_constraint(struct swift_parser *p, enum subje
 }
 
 /* Makes a requirement's node with two types. Its children: the constrained type, and the type that
- * it must be, inherit from or have the shape of, or of which a value parameter is. */
+ * it must be, inherit from or have the shape of, or the type of a value parameter. */
 static struct swift_node *type_constraint(struct swift_parser *p, enum subject subject,
                                           enum swift_kind kind) {
     struct swift_node *type = subject_type(p, subject);

@@ -109,9 +109,9 @@ void swift_print_generic_type(struct swift_printer *r, const struct swift_node *
     swift_print_child(r, n, 1);
 }
 
-/* Prints an existential's shape; both styles show its requirements, because it has nothing else.
- * The text after "any" is the same as that of Swift's own printer, which takes the type from the
- * wrong child. */
+/* Prints an existential's shape as Swift's own printer does, which takes each part from the child
+ * after its own: the type is printed in place of the signature, and "<null node pointer>" in place
+ * of the type. Both styles print the requirements of generic signatures in the type. */
 void swift_print_shape(struct swift_printer *r, const struct swift_node *n) {
     bool where_clauses = r->where_clauses;
     r->where_clauses = true;

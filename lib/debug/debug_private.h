@@ -232,7 +232,9 @@ enum st debug_open_map(struct debug **out, const struct object_slice *s,
 enum st debug_read_dwarf(struct debug *d, size_t unit, struct debug_unit *out,
                          struct err *e) BASE_MUST_USE;
 
-/* aranges.c: calls add for each range of .debug_aranges, with the offset of its unit. */
+/* aranges.c: calls add for each range of .debug_aranges that is not empty, with the offset of its
+ * unit. Sets of an unsupported kind are skipped, and the first set of a damaged length ends the
+ * reading. */
 enum st aranges_read(const struct sections *s,
                      enum st (*add)(void *ctx, uint64_t unit_offset, struct debug_range r,
                                     struct err *e),

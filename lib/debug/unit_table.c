@@ -1,4 +1,5 @@
-/* Look-ups in a file's table of units and in the extents of code. */
+/* Begins a debug file, looks up units and addresses of code, and passes complaints about units on.
+ */
 #include "base/search.h"
 #include "debug/debug_private.h"
 

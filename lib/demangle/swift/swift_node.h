@@ -115,8 +115,8 @@ void swift_reverse(struct swift_node *n, size_t first);
 /* Removes child i; does nothing if there is no such child. */
 void swift_remove(struct swift_node *n, size_t i);
 
-/* Allocates len bytes for a text that lives as long as the tree; NULL as for the builders. All
- * texts count towards SWIFT_TREE_BYTES_MAX. */
+/* Allocates len bytes for a text that lives as long as the tree; NULL as for the builders. These
+ * bytes count towards SWIFT_TREE_BYTES_MAX. */
 char *swift_text_room(struct swift_tree *t, size_t len);
 
 static inline size_t swift_count(const struct swift_node *n) {

@@ -108,8 +108,9 @@ struct android_abort {
     int64_t tid;           /* id of the thread that aborted; -1 = not given */
     struct span exception; /* "Pending exception …"; empty = there was none */
 };
-/* Finds in the text whether the process aborted. If so, and if "DALVIK THREADS" follows, the lines
- * before that are cut off: what ART writes of the abort, with the thread that aborted. */
+/* Returns whether the text says that the process aborted, and sets *out. If it does, and "DALVIK
+ * THREADS" follows, the text then begins there: what ART writes of the abort, with the thread that
+ * aborted, is cut off. */
 bool android_take_abort(struct span *text, struct android_abort *out);
 
 /* The functions `begins` and `ends` of struct report_format. */

@@ -167,7 +167,7 @@ static enum st join_stacks(struct report *r) {
 enum st report_join_inlined(struct report *r) {
     bool noted = true;
     if (r->name_keys.count == 0) {
-        return ST_OK; /* every address has one name */
+        return ST_OK; /* no address has several names */
     }
     r->rows.data = r->frames.data;
     r->rows.len = r->frames.len;

@@ -133,7 +133,7 @@ struct report {
                                have several names */
     VEC(struct report_name) names;
     VEC(struct report_frame) rows;   /* the frames as they were before report_join_inlined */
-    VEC(struct report_chain) chains; /* chains of rows; empty = every address has one name */
+    VEC(struct report_chain) chains; /* chains of rows; empty = no address has several names */
     struct map chain_index;          /* address -> index into chains */
     VEC(struct report_context) context;
     uint64_t named_first;    /* the first made-up address; 0 = the usual one */

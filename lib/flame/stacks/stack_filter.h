@@ -1,4 +1,4 @@
-/* Copies a tree of stacks with each stack changed. */
+/* Copies a tree of stacks, with the stacks cut at a frame or reversed. */
 #ifndef STALLKIT_FLAME_STACK_FILTER_H
 #define STALLKIT_FLAME_STACK_FILTER_H
 

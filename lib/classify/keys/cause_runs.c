@@ -6,22 +6,10 @@
 
 /* How surely the thread ran, in permille. */
 enum { RAN_BY_STACK = 500, RAN_BY_STATE = 600, RAN_BY_SAMPLES = 700 };
-/* From this number of samples on, the share of those in which the thread ran is that of the time.
- */
-enum { SAMPLES_TELL = 5 };
-
-/* Returns the share of the samples, in permille, whose innermost frame shows that the thread ran;
- * 0 without samples. *total: their number. */
-static unsigned running_samples(const struct judge *j, uint64_t *total) {
-    const struct keyer *k = j->k;
-    uint64_t run = 0;
+/* samples_that_run for a stack of the main thread; 0 for one of another thread. */
+static unsigned cause_running_samples(const struct judge *j, uint64_t *total) {
     *total = 0;
-    for (size_t i = 0; i < k->samples.len && !j->chosen->worker; i++) {
-        const struct judged_stack *s = &k->samples.data[i];
-        *total += s->votes;
-        run += scan_runs(k, s) ? s->votes : 0;
-    }
-    return *total ? (unsigned)((unsigned __int128)run * 1000 / *total) : 0;
+    return j->chosen->worker ? 0 : samples_that_run(j->k, total);
 }
 
 static bool ran_by_state(const struct judge *j) {
@@ -30,7 +18,7 @@ static bool ran_by_state(const struct judge *j) {
 
 unsigned cause_ran(const struct judge *j) {
     uint64_t samples;
-    unsigned share = running_samples(j, &samples);
+    unsigned share = cause_running_samples(j, &samples);
     /* A thread that crashes runs, which tells nothing about the time before. */
     bool crashed = judged_is(j->d->stall.kind, "crash");
     if (crashed || (j->current && judged_may_stand(j->thread))) {
@@ -49,7 +37,7 @@ unsigned cause_ran(const struct judge *j) {
 void cause_add_ran(const struct judge *j) {
     const struct frame_info *innermost = judged_at(j->k, j->chosen, 0)->info;
     uint64_t samples;
-    unsigned share = running_samples(j, &samples);
+    unsigned share = cause_running_samples(j, &samples);
     strbuf_addstr(j->why, j->why->len ? ", " : "");
     if (cause_ran(j) == RAN_BY_SAMPLES) {
         strbuf_addf(j->why, "in %u%% of the samples in no system call", share / 10);

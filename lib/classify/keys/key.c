@@ -39,6 +39,7 @@ void keyer_free(struct keyer *k) {
         VEC_RELEASE(&k->votes);
         VEC_RELEASE(&k->samples);
         VEC_RELEASE(&k->ballots);
+        VEC_RELEASE(&k->outer);
         VEC_RELEASE(&k->near);
         map_release(&k->ballot_of);
         strbuf_release(&k->text);

@@ -24,6 +24,9 @@ struct judged_stack {
     size_t cut;
     /* Frames below this index are not shared by the samples, and are no part of the key. */
     size_t inner;
+    /* Position and number of the stack's functions in keyer.outer, outermost first; set only while
+     * frames are compared that samples share. */
+    size_t outer_first, outer_count;
     /* Index of the innermost frame at k->loop_place, and of the innermost one in its image;
      * SIZE_MAX = none. */
     size_t place, in_place_image;
@@ -49,6 +52,13 @@ struct ballot {
     uint64_t epoch, votes, newest;
 };
 
+/* A function of a stack, of which a run of calls of itself is one, as samples of a recursion are
+ * taken at any depth. inner: index in the stack of the run's innermost frame. */
+struct outer_function {
+    struct frame_info *function;
+    size_t inner;
+};
+
 /* A ballot of a busy thread's samples: the index of its first sample, and its votes. */
 struct near_ballot {
     size_t sample;
@@ -67,8 +77,9 @@ struct keyer {
                        the votes of earlier ones */
     struct map ballot_of; /* candidate, as indexes of canonical infos -> index in ballots */
     VEC(struct ballot) ballots;
-    VEC(struct near_ballot) near; /* the ballots of the current dump's samples, if it is busy */
-    uint64_t near_votes;          /* sum of their votes */
+    VEC(struct outer_function) outer; /* functions of stacks whose frames are compared */
+    VEC(struct near_ballot) near;     /* the ballots of the current dump's samples, if it is busy */
+    uint64_t near_votes;              /* sum of their votes */
     /* Share of the stall, in permille, that the main thread was on a processor, or, if
      * about_threads, the thread of the stack that was judged last; perhaps only an upper bound,
      * from the whole process; -1 = unknown. */
@@ -112,6 +123,10 @@ struct keyer {
 /* Share of a stall on a processor, in permille: from CPU_COMPUTES on the thread worked, below
  * CPU_WAITS it waited; below CPU_HARDLY, it more probably waited than worked. */
 enum { CPU_COMPUTES = 600, CPU_HARDLY = 200, CPU_WAITS = 100 };
+
+/* From this number of samples on, the share of those in which the thread ran is that of the time.
+ */
+enum { SAMPLES_TELL = 5 };
 
 static inline bool judged_is(const char *s, const char *what) {
     return s && strcmp(s, what) == 0;
@@ -177,6 +192,9 @@ bool scan_is_in_own_code(const struct keyer *k, const struct judged_stack *s);
  * thread's state or processor time shows that it waited, and for code that lies in no image: what
  * an interpreter or a native method waits for has no frame there. */
 bool scan_runs(const struct keyer *k, const struct judged_stack *s);
+/* Returns the share of the current dump's samples, in permille, whose innermost frame shows that
+ * the thread ran, by scan_runs; 0 without samples. *total: their number. */
+unsigned samples_that_run(const struct keyer *k, uint64_t *total);
 /* Is the frame a function of the app itself, rather than of a library that was linked into the
  * app? */
 static inline bool frame_is_app(const struct frame_info *info) {

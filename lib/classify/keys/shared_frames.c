@@ -36,10 +36,19 @@ static bool shows_wait(const struct judged_stack *s) {
     return told && (told->waits || told->cause == CAUSE_DISK || scan_claims_wait(told));
 }
 
+/* By the innermost frames of its samples, did the thread run for most of the stall? Only where
+ * neither its processor time nor its state is known. */
+static bool samples_are_busy(const struct keyer *k, const struct dump_thread *main) {
+    uint64_t samples;
+    unsigned share = samples_that_run(k, &samples);
+    return k->cpu_permille < 0 && !(main && main->state && main->state[0]) &&
+           samples >= SAMPLES_TELL && share >= CPU_COMPUTES;
+}
+
 /* Did the thread run while it stalled, or was it ready to run? If it had a processor for CPU_WAITS
- * to CPU_COMPUTES of the time, or its processor time is unknown, the answer is yes if it was
- * running when it was captured and no sample shows a wait; if the time is unknown, only functions
- * that do nothing but wait (told->waits) show one. */
+ * to CPU_COMPUTES of the time, or its processor time is unknown, the answer is yes if no sample
+ * shows a wait, and it was running when it was captured or its samples show that it ran; if the
+ * time is unknown, only functions that do nothing but wait (told->waits) show a wait. */
 static bool stall_is_busy(const struct keyer *k, const struct dump *d) {
     const struct dump_thread *main = dump_main_thread(d);
     if (k->cpu_permille >= CPU_COMPUTES) {
@@ -55,7 +64,7 @@ static bool stall_is_busy(const struct keyer *k, const struct dump *d) {
             return false;
         }
     }
-    return main && judged_is(main->state, "running");
+    return (main && judged_is(main->state, "running")) || samples_are_busy(k, main);
 }
 
 /* Returns the function that is the outermost of the app in most samples, of equals the one seen
@@ -88,14 +97,47 @@ static const struct frame_info *common_action(struct keyer *k) {
     return best && best->votes >= total - best->votes ? best : NULL;
 }
 
-/* Returns the function at this depth, 0 being the outermost frame; NULL: the stack ends before it.
+/* Lists the stack's functions in k->outer, where they stay until it is cut. False: out of memory.
  */
-static struct frame_info *function_at(const struct keyer *k, const struct judged_stack *s,
-                                      size_t depth) {
-    return depth < s->count ? judged_at(k, s, s->count - 1 - depth)->info->canonical : NULL;
+static bool list_outer(struct keyer *k, struct judged_stack *s) {
+    s->outer_first = k->outer.len;
+    for (size_t i = s->count; i-- > 0;) {
+        struct outer_function f = {judged_at(k, s, i)->info->canonical, i};
+        size_t last = k->outer.len - 1;
+        if (k->outer.len > s->outer_first && k->outer.data[last].function == f.function) {
+            k->outer.data[last].inner = i;
+        } else if (!VEC_PUSH(&k->outer, f)) {
+            return false;
+        }
+    }
+    s->outer_count = k->outer.len - s->outer_first;
+    return true;
 }
 
-/* Returns the number of outer frames that are the same functions in both stacks. */
+/* Lists the functions of all samples that take part. False: out of memory. */
+static bool list_samples(struct keyer *k) {
+    k->outer.len = 0;
+    for (size_t i = 0; i < k->samples.len; i++) {
+        struct judged_stack *s = &k->samples.data[i];
+        if (takes_part(s) && !list_outer(k, s)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Returns the function at this depth, 0 being the outermost one; NULL: the stack ends before it. */
+static struct frame_info *function_at(const struct keyer *k, const struct judged_stack *s,
+                                      size_t depth) {
+    return depth < s->outer_count ? k->outer.data[s->outer_first + depth].function : NULL;
+}
+
+/* Returns the number of frames that the stack's n outermost functions have. */
+static size_t frames_of(const struct keyer *k, const struct judged_stack *s, size_t n) {
+    return n > 0 ? s->count - k->outer.data[s->outer_first + n - 1].inner : 0;
+}
+
+/* Returns the number of outer functions that are the same in both stacks. */
 static size_t same_outer(const struct keyer *k, const struct judged_stack *a,
                          const struct judged_stack *b) {
     size_t n = 0;
@@ -106,17 +148,18 @@ static size_t same_outer(const struct keyer *k, const struct judged_stack *a,
     return n;
 }
 
-/* Makes the outer n frames of a stack the only ones that its key is made of. False: nothing was
- * changed, because none of them is a frame of the app that counts, or because the next frame
+/* Makes the outer n functions of a stack the only ones that its key is made of. False: nothing was
+ * changed, because none of them is one of the app that counts, or because the next frame
  * further in is a nameless one of the app, which may be of one function in all samples. */
 static bool key_outer(const struct keyer *k, struct judged_stack *s, size_t n) {
-    const struct frame_info *next = n < s->count ? judged_at(k, s, s->count - 1 - n)->info : NULL;
+    size_t inner = s->count - frames_of(k, s, n);
+    const struct frame_info *next = inner > 0 ? judged_at(k, s, inner - 1)->info : NULL;
     if (next && next->in_app && !next->resolved) {
         return false;
     }
-    for (size_t i = s->count - n; i < s->cut; i++) {
+    for (size_t i = inner; i < s->cut; i++) {
         if (counts_in_key(judged_at(k, s, i)->info)) {
-            s->inner = s->count - n;
+            s->inner = inner;
             return true;
         }
     }
@@ -165,8 +208,12 @@ static enum st stays_same(struct keyer *k, const struct dump *d, const struct ju
     if (judge_stack(k, d, &outer, &judged, e) != ST_OK) {
         return ST_ERR;
     }
+    if (!list_outer(k, &judged)) {
+        return err_nomem(e);
+    }
     *same = !judged.idle && same_outer(k, &judged, chosen) == n &&
             outermost_app(k, &judged) == outermost_app(k, chosen);
+    k->outer.len = judged.outer_first;
     return ST_OK;
 }
 
@@ -185,8 +232,8 @@ static enum st note_others(struct keyer *k, const struct dump *d, const struct j
         struct key_other *other = &out->others[out->other_count];
         other->stack = s->stack;
         bool same = false;
-        if (!whole_frames(k, d, chosen->stack, n, &other->shared) ||
-            !whole_frames(k, d, s->stack, n, &other->own)) {
+        if (!whole_frames(k, d, chosen->stack, frames_of(k, chosen, n), &other->shared) ||
+            !whole_frames(k, d, s->stack, frames_of(k, s, n), &other->own)) {
             return err_nomem(e);
         }
         if (stays_same(k, d, chosen, s->stack, other->own, n, &same, e) != ST_OK) {
@@ -251,6 +298,9 @@ enum st share_frames(struct keyer *k, const struct dump *d, struct judged_stack 
     if (!action) {
         return ST_OK;
     }
+    if (!list_samples(k)) {
+        return err_nomem(e);
+    }
     for (size_t i = 0; i < k->samples.len; i++) {
         struct judged_stack *s = &k->samples.data[i];
         s->ballot = takes_part(s) && outermost_app(k, s) == action ? s->ballot : SIZE_MAX;
@@ -284,13 +334,20 @@ enum st share_frames(struct keyer *k, const struct dump *d, struct judged_stack 
 
 enum st share_former(struct keyer *k, const struct dump *d, const struct stall_key *now, bool named,
                      struct judged_stack *s, struct err *e) {
-    size_t n = now->other_count ? s->count : 0;
+    size_t n = SIZE_MAX;
+    k->outer.len = 0;
+    if (now->other_count && !list_outer(k, s)) {
+        return err_nomem(e);
+    }
     for (size_t i = 0; i < now->other_count; i++) {
         struct dump_stack stack = *now->others[i].stack;
         struct judged_stack other;
         stack.locations = named ? stack.locations : NULL;
         if (judge_stack(k, d, &stack, &other, e) != ST_OK) {
             return ST_ERR;
+        }
+        if (!list_outer(k, &other)) {
+            return err_nomem(e);
         }
         size_t same = same_outer(k, s, &other);
         n = same < n ? same : n;

@@ -182,9 +182,33 @@ static void a_running_thread_of_unknown_time_is_busy(void **state) {
     f.thread = (struct dump_thread){.main = true, .cpu_ms = -1, .stack = f.stacks[0]};
     f.d.threads = &f.thread;
     f.d.thread_count = 1;
+    f.thread.state = "waiting";
     assert_shared(&f, -1, "hash <- run <- tap", 400);
     f.thread.state = "running";
     assert_shared(&f, -1, "run <- tap", 1000);
+}
+
+static void samples_in_no_system_call_are_busy(void **state) {
+    (void)state;
+    struct fixture few = {.d.id = "x"}, f = {.d.id = "x"}, calls = {.d.id = "x"};
+    NAMES(&few, 2, "parse", "run", "tap", "main");
+    NAMES(&few, 2, "hash", "run", "tap", "main");
+    assert_shared(&few, -1, "hash <- run <- tap", 500);
+    add_spread(&f);
+    assert_shared(&f, -1, "run <- tap", 1000);
+    NAMES(&calls, 5, "!read", "hash", "run", "tap", "main");
+    NAMES(&calls, 6, "parse", "run", "tap", "main");
+    assert_shared(&calls, -1, "parse <- run <- tap", 545);
+}
+
+/* A recursion is sampled at any depth; its runs count as one function. */
+static void a_recursion_of_any_depth_is_one_function(void **state) {
+    (void)state;
+    struct fixture f = {.d.id = "x"};
+    NAMES(&f, 3, "!memmove", "word", "walk", "walk", "walk", "tap", "main");
+    NAMES(&f, 3, "hash", "word", "walk", "tap", "main");
+    NAMES(&f, 3, "parse", "word", "walk", "walk", "walk", "walk", "walk", "tap", "main");
+    assert_shared(&f, 900, "word <- walk <- tap", 1000);
 }
 
 static void what_is_no_other_sample_is_refused(void **state) {
@@ -252,6 +276,8 @@ int main(void) {
         cmocka_unit_test(another_action_in_few_samples_does_not_count),
         cmocka_unit_test(without_a_shared_function_of_the_app_the_most_frequent_key_wins),
         cmocka_unit_test(a_running_thread_of_unknown_time_is_busy),
+        cmocka_unit_test(samples_in_no_system_call_are_busy),
+        cmocka_unit_test(a_recursion_of_any_depth_is_one_function),
         cmocka_unit_test(what_is_no_other_sample_is_refused),
         cmocka_unit_test(a_key_of_shared_frames_knows_its_former_ids),
     };

@@ -301,6 +301,17 @@ bool scan_runs(const struct keyer *k, const struct judged_stack *s) {
     return known && !waited && !may_trap(info);
 }
 
+unsigned samples_that_run(const struct keyer *k, uint64_t *total) {
+    uint64_t run = 0;
+    *total = 0;
+    for (size_t i = 0; i < k->samples.len; i++) {
+        const struct judged_stack *s = &k->samples.data[i];
+        *total += s->votes;
+        run += scan_runs(k, s) ? s->votes : 0;
+    }
+    return *total ? (unsigned)((unsigned __int128)run * 1000 / *total) : 0;
+}
+
 /* Do inner frames show a wait for a lock, and does the thread's known processor time show that it
  * hardly ran? */
 static bool surely_waited(const struct keyer *k, const struct frame_info *told) {

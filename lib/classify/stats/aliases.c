@@ -189,6 +189,18 @@ bool triage_note_join(struct triage *t, const struct bucket *b, struct bucket *i
                                                    bucket_add_alias(into, number, b->tally->dumps));
 }
 
+const char *triage_joined_to(const struct triage *t, const char *id, const char **whole) {
+    const struct joined_stacks *found = NULL;
+    for (size_t i = 0; i < t->joined_stacks.len; i++) {
+        const struct joined_stacks *j = &t->joined_stacks.data[i];
+        if (strncmp(j->id, id, strlen(id)) == 0 && (!found || strcmp(j->id, found->id) < 0)) {
+            found = j;
+        }
+    }
+    *whole = found ? found->id : NULL;
+    return found ? found->into : NULL;
+}
+
 static size_t app_functions(const struct bucket *b, size_t count) {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {

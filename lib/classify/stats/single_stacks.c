@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/parse.h"
 #include "base/search.h"
+#include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
 /* HELPERS_MAX: a helper and a helper's helper; so in a key of the usual four functions the busy
@@ -33,6 +34,10 @@ enum { NEAR_SHARE = 3 };
  * dumps, and one STRAYS_SHARE-th of its samples, or more, show another key: if it was a stall of
  * its own, hardly any would. */
 enum { TAIL_SHARE = 4, STRAYS_SHARE = 20 };
+
+/* Samples of a dump, in permille, that have to be in a function for its bucket to be the dump's, in
+ * the mean of a bucket's dumps. */
+enum { INNER_PERMILLE = 500 };
 
 /* Mean confidence, in permille, above which most dumps of a bucket compute by their processor time
  * (keys/cause.c). */
@@ -211,6 +216,79 @@ static bool samples_show(struct stack_joining *j, const struct bucket *b, size_t
            (unsigned __int128)found->tally->dumps * share * SINGLE_RATIO;
 }
 
+/* Files all buckets of a set under their own ids. False: out of memory. */
+static bool index_ids(struct alias_index *ids, const struct bucket_set *set) {
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        struct alias own = {.bucket = (uint32_t)i};
+        if (number_of_bucket(set->buckets.data[i], &own.number) && !VEC_PUSH(&ids->aliases, own)) {
+            return false;
+        }
+    }
+    alias_index_sort(ids);
+    return true;
+}
+
+/* Returns the bucket of the set with this id, where the index has all of the set's ids; NULL: there
+ * is none. */
+static const struct bucket *bucket_of_number(const struct alias_index *ids,
+                                             const struct bucket_set *set, uint64_t number) {
+    size_t low;
+    LOWER_BOUND(low, ids->aliases.len, ids->aliases.data[low].number, number);
+    return low < ids->aliases.len && ids->aliases.data[low].number == number
+               ? set->buckets.data[ids->aliases.data[low].bucket]
+               : NULL;
+}
+
+/* ---- buckets whose samples are in another one ---- */
+
+/* Are t's functions those of `found`, or these and one or two helpers that they call? */
+static bool is_within(const struct bucket *t, const struct bucket *found) {
+    for (size_t helpers = 0; helpers <= HELPERS_MAX; helpers++) {
+        size_t at = first_function(t) + helpers, from = first_function(found), n = 0;
+        while (at + n < t->frame_count && from + n < found->frame_count &&
+               bucket_frame_equals(t->frames[at + n], found->frames[from + n])) {
+            n++;
+        }
+        if (at + n == t->frame_count && n >= FUNCTIONS_MIN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns the share of the samples of b's dumps, in permille and summed over its dumps, that are in
+ * the function of `found` or in helpers that have buckets. */
+static uint64_t shares_within(const struct stack_joining *j, const struct bucket *b,
+                              const struct bucket *found) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < b->near.len; i++) {
+        const struct near_id *n = &b->near.data[i];
+        const struct bucket *t = bucket_of_number(&j->ids[1], &j->t->level[1], n->number);
+        sum_add(&sum, t && is_within(t, found) ? n->shares : 0);
+    }
+    return sum;
+}
+
+/* Returns the bucket of a function that b's function calls, if most samples of b's dumps are in it:
+ * by chance so few of each dump were that the caller's key is theirs. It has more dumps than b has.
+ * NULL: there is none. */
+static const struct bucket *find_inner(const struct stack_joining *j, const struct bucket *b) {
+    const struct bucket *best = NULL;
+    for (size_t i = 0; b->tally->samples > 0 && i < b->near.len; i++) {
+        const struct near_id *n = &b->near.data[i];
+        const struct bucket *t = n->dumps > b->tally->dumps / NEAR_SHARE
+                                     ? bucket_of_number(&j->ids[1], &j->t->level[1], n->number)
+                                     : NULL;
+        bool more = t && t != b && t->tally->dumps > b->tally->dumps && is_proven(j->t, t) &&
+                    (!own_framework(b) || own_framework(t));
+        if (more && (!best || compare_evidence(t, best) < 0) &&
+            shares_within(j, b, t) / INNER_PERMILLE >= b->tally->dumps) {
+            best = t;
+        }
+    }
+    return best;
+}
+
 /* ---- buckets of few samples, or of none ---- */
 
 /* Does no dump of the bucket tell of a wait? */
@@ -316,6 +394,7 @@ static void join_family(struct stack_joining *j, const struct bucket *b) {
     for (size_t i = 0; joins && i < b->children.len; i++) {
         uint32_t child = b->children.data[i];
         const struct bucket *busy = find_busy(j, level2->buckets.data[child]);
+        busy = busy ? busy : find_inner(j, level2->buckets.data[child]);
         joins = busy && (parent == NO_INDEX || busy->parent == parent);
         parent = joins ? busy->parent : parent;
         into[child] = joins ? busy->index : child;
@@ -377,7 +456,7 @@ static void joining_end(struct stack_joining *j) {
 
 static bool join_busy(struct triage *t) {
     struct stack_joining j;
-    bool ok = joining_begin(&j, t) && file_all(&j);
+    bool ok = joining_begin(&j, t) && file_all(&j) && index_ids(&j.ids[1], &t->level[1]);
     for (size_t i = 0; ok && j.sampled.len && i < t->level[0].buckets.len; i++) {
         const struct bucket *b = t->level[0].buckets.data[i];
         if (has_no_wait(b)) {
@@ -398,29 +477,6 @@ static bool adds_framework(const struct bucket *b, const struct bucket *t) {
         same = bucket_frame_equals(b->frames[i], t->frames[i + 1]);
     }
     return same;
-}
-
-/* Files all buckets of a set under their own ids. False: out of memory. */
-static bool index_ids(struct alias_index *ids, const struct bucket_set *set) {
-    for (size_t i = 0; i < set->buckets.len; i++) {
-        struct alias own = {.bucket = (uint32_t)i};
-        if (number_of_bucket(set->buckets.data[i], &own.number) && !VEC_PUSH(&ids->aliases, own)) {
-            return false;
-        }
-    }
-    alias_index_sort(ids);
-    return true;
-}
-
-/* Returns the bucket of the set with this id, where the index has all of the set's ids; NULL: there
- * is none. */
-static const struct bucket *bucket_of_number(const struct alias_index *ids,
-                                             const struct bucket_set *set, uint64_t number) {
-    size_t low;
-    LOWER_BOUND(low, ids->aliases.len, ids->aliases.data[low].number, number);
-    return low < ids->aliases.len && ids->aliases.data[low].number == number
-               ? set->buckets.data[ids->aliases.data[low].bucket]
-               : NULL;
 }
 
 /* Returns the bucket that has b's key and a framework, for whose key most samples in the largest
@@ -536,16 +592,4 @@ bool busy_functions_find(const struct busy_functions *f, const struct stall_key 
 
 bool triage_join_single_stacks(struct triage *t) {
     return join_frameworks(t) && join_busy(t);
-}
-
-const char *triage_joined_to(const struct triage *t, const char *id, const char **whole) {
-    const struct joined_stacks *found = NULL;
-    for (size_t i = 0; i < t->joined_stacks.len; i++) {
-        const struct joined_stacks *j = &t->joined_stacks.data[i];
-        if (strncmp(j->id, id, strlen(id)) == 0 && (!found || strcmp(j->id, found->id) < 0)) {
-            found = j;
-        }
-    }
-    *whole = found ? found->id : NULL;
-    return found ? found->into : NULL;
 }

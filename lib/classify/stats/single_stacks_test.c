@@ -307,6 +307,40 @@ static void dumps_on_both_sides_of_the_limit_are_one_bucket(void **state) {
 }
 
 /* Their level-2 buckets become some of the other's where these have no equal. */
+/* Counts a busy dump of which so many samples are in a helper's helper, the helper, the function
+ * and its caller. */
+static void add_depths(struct counted *c, unsigned part, unsigned help, unsigned work,
+                       unsigned caller) {
+    const struct mix mix[] = {{"part help work step run tap", part},
+                              {"help work step run tap", help},
+                              {"work step run tap", work},
+                              {"step run tap", caller}};
+    assert_true(add_mixed(c, mix, caller ? 4 : 3, 950));
+}
+
+static void a_caller_whose_samples_are_in_its_function_is_no_bucket(void **state) {
+    static const char *const wanted[] = {"help←work 4", "help←work←step←run 4"};
+    for (size_t level = 0; level < KEY_LEVELS; level++) {
+        struct counted c = start(state);
+        for (unsigned i = 0; i < 3; i++) {
+            add_depths(&c, 5, 14, 1, 0);
+        }
+        add_depths(&c, 6, 10, 3, 1); /* 80 % in the helper: by chance its caller is the key */
+        end(&c, level, wanted[level]);
+    }
+    struct counted c = start(state);
+    for (unsigned i = 0; i < 3; i++) {
+        add_depths(&c, 5, 14, 1, 0);
+    }
+    add_depths(&c, 2, 6, 10, 2); /* 40 %: the caller is busy itself */
+    end(&c, 0, "help←work 3, work←step 1");
+    c = start(state);
+    for (unsigned i = 0; i < 4; i++) {
+        add_depths(&c, i < 2 ? 5 : 6, i < 2 ? 14 : 10, i < 2 ? 1 : 3, i < 2 ? 0 : 1);
+    }
+    end(&c, 0, "help←work 2, work←step 2"); /* which of the two it is, is not known */
+}
+
 static void what_has_no_equal_moves(void **state) {
     static const char *const wanted[] = {"libsys.so←work←step 4",
                                          "work←step←go←tap 2, libsys.so←work←step←run←tap 2"};
@@ -515,6 +549,7 @@ int main(void) {
         cmocka_unit_test(an_unknown_cause_is_joined_if_samples_show_it),
         cmocka_unit_test(more_stacks_than_samples_let_expect_stay),
         cmocka_unit_test(dumps_on_both_sides_of_the_limit_are_one_bucket),
+        cmocka_unit_test(a_caller_whose_samples_are_in_its_function_is_no_bucket),
         cmocka_unit_test(what_has_no_equal_moves),
         cmocka_unit_test(functions_that_draw_seldom_and_always_are_two_buckets),
         cmocka_unit_test(a_function_that_a_version_inlines_makes_no_new_bucket),

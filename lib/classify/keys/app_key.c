@@ -4,15 +4,18 @@
 #include "classify/keys/keyer_private.h"
 
 /* The kinds of frames that can make up a key: frames of the app; if there are none, frames of a
- * vendor; else frames of libraries that were linked into the app, by their source files; else
+ * vendor that have names, because nameless ones change with each build; else its nameless frames;
+ * else frames of libraries that were linked into the app, by their source files; else
  * frames of the app that rules skip. */
-enum stand_in { STAND_APP, STAND_VENDOR, STAND_LINKED, STAND_SKIPPED, STAND_INS };
+enum stand_in { STAND_APP, STAND_VENDOR, STAND_NAMELESS, STAND_LINKED, STAND_SKIPPED, STAND_INS };
 
 static bool stands_in(const struct frame_info *info, enum stand_in who) {
     switch (who) {
     case STAND_APP:
         return frame_is_app(info) && (info->place == PLACE_KEEP || info->place == PLACE_PREFIX);
     case STAND_VENDOR:
+        return info->side == SIDE_VENDOR && info->place != PLACE_SKIP && info->resolved;
+    case STAND_NAMELESS:
         return info->side == SIDE_VENDOR && info->place != PLACE_SKIP;
     case STAND_LINKED:
         return info->linked && !info->by[RULE_FRAMEWORK] && info->place != PLACE_SKIP;

@@ -238,6 +238,18 @@ static void a_frame_that_is_not_in_the_key_is_no_alias(void **state) {
     }
 }
 
+/* The offsets of nameless functions change with each build of the vendor's library. */
+static void a_nameless_frame_of_a_vendor_is_passed_over_if_others_have_names(void **state) {
+    struct fixture named = {0}, inside = {0};
+    STACK(&named, 1, "libsystem_kernel.dylib pread", "FirebaseCore FIRLoad", "FirebaseCore FIRGo",
+          "CoreFoundation __CFRunLoopDoBlocks", LOOP);
+    STACK(&inside, 1, "libsystem_kernel.dylib pread", "FirebaseCore ?", "FirebaseCore FIRLoad",
+          "FirebaseCore ?", "FirebaseCore FIRGo", "CoreFoundation __CFRunLoopDoBlocks", LOOP);
+    expect_key(*state, &named, 1, "Firebase!FIRLoad <- Firebase!FIRGo");
+    expect_key(*state, &inside, 1, "Firebase!FIRLoad <- Firebase!FIRGo");
+    expect_key(*state, &inside, 2, "Firebase!FIRLoad <- Firebase!FIRGo");
+}
+
 static void without_the_app_its_vendors_then_the_relevant_frames_then_images(void **state) {
     struct fixture vendor = {0}, system = {0}, nothing = {0};
     STACK(&vendor, 1, "libsystem_kernel.dylib pread", "FirebaseCore FIRLoad", "FirebaseCore FIRGo",
@@ -567,6 +579,7 @@ int main(void) {
         cmocka_unit_test(code_without_an_image_has_no_alias),
         cmocka_unit_test(a_frame_that_is_not_in_the_key_is_no_alias),
         cmocka_unit_test(a_start_stands_for_places_without_a_name_and_its_absence_is_an_alias),
+        cmocka_unit_test(a_nameless_frame_of_a_vendor_is_passed_over_if_others_have_names),
         cmocka_unit_test(without_the_app_its_vendors_then_the_relevant_frames_then_images),
         cmocka_unit_test(a_framework_has_one_name_in_the_keys_of_its_own_frames),
         cmocka_unit_test(what_is_private_to_a_framework_is_in_no_key),

@@ -156,7 +156,8 @@ bool triage_join_aliases(struct triage *t) {
 
 /* Two buckets are of different versions if at most one VERSION_SHARE-th of the dumps of each are of
  * versions that both have; VERSION_DUMPS: the least number of dumps that says so. EQUAL_MIN: the
- * functions that both keys must have. */
+ * functions that both keys must have; a framework that both call counts as one, if the cause is the
+ * same, too. */
 enum { VERSION_SHARE = 10, VERSION_DUMPS = 3, EQUAL_MIN = 2 };
 
 /* Of more buckets than this, whose keys without one function are equal, none is a partner: the
@@ -209,10 +210,23 @@ static size_t app_functions(const struct bucket *b, size_t count) {
     return n;
 }
 
+/* Returns the number of functions among the first `count` frames of a key, and its framework as
+ * one. */
+static size_t equal_parts(const struct bucket *b, size_t count) {
+    bool framework = count > 0 && b->frames[0]->resolved && !b->frames[0]->function[0];
+    return app_functions(b, count) + framework;
+}
+
+/* Do the buckets have the same main cause? */
+static bool same_cause(const struct bucket *a, const struct bucket *b) {
+    unsigned confidence;
+    return tally_cause(a->tally, &confidence) == tally_cause(b->tally, &confidence);
+}
+
 /* May the bucket have a partner? All of its frames have names. */
 static bool may_have_partner(const struct bucket *b) {
     return b->tally->dumps >= VERSION_DUMPS && unresolved(b) == 0 &&
-           app_functions(b, b->frame_count) >= EQUAL_MIN;
+           app_functions(b, b->frame_count) >= 1 && equal_parts(b, b->frame_count) >= EQUAL_MIN;
 }
 
 /* Are the keys equal but for the function at `at` of `more`, which pushes the outermost one out of
@@ -221,7 +235,9 @@ static bool differs_by(const struct bucket *more, size_t at, const struct bucket
                        size_t full) {
     size_t rest = more->frame_count - 1;
     return (less->frame_count == rest || app_functions(more, more->frame_count) >= full) &&
-           bucket_begins_without(more, at, less) && app_functions(less, rest) >= EQUAL_MIN;
+           bucket_begins_without(more, at, less) && app_functions(less, rest) >= 1 &&
+           (app_functions(less, rest) >= EQUAL_MIN ||
+            (equal_parts(less, rest) >= EQUAL_MIN && same_cause(more, less)));
 }
 
 /* Are hardly any dumps of the two of a version that both have? */

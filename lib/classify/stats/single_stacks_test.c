@@ -406,6 +406,24 @@ static void a_function_that_a_version_inlines_makes_no_new_bucket(void **state) 
     end(&c, 1, "work←step←run←other 6");
 }
 
+static void a_framework_counts_as_a_function_that_versions_share(void **state) {
+    struct counted c = start(state);
+    add_version(&c, "1", 4, "!draw work tap");
+    add_version(&c, "2", 3, "!draw tap");
+    end(&c, 0, "libsys.so←work←tap 7");
+    c = start(state);
+    add_version(&c, "1", 4, "work tap"); /* one function alone is equal */
+    add_version(&c, "2", 3, "tap");
+    end(&c, 0, "work←tap 4, tap 3");
+    c = start(state);
+    add_version(&c, "1", 4, "!draw work tap");
+    for (unsigned i = 0; i < 3; i++) { /* one waits, the other computes */
+        c.version = "2";
+        add(&c, "!draw tap", 0);
+    }
+    end(&c, 0, "libsys.so←work←tap 4, libsys.so←tap 3");
+}
+
 static void what_one_version_has_both_ways_stays(void **state) {
     struct counted c = start(state);
     add_version(&c, "1", 3, "help work step run tap");
@@ -553,6 +571,7 @@ int main(void) {
         cmocka_unit_test(what_has_no_equal_moves),
         cmocka_unit_test(functions_that_draw_seldom_and_always_are_two_buckets),
         cmocka_unit_test(a_function_that_a_version_inlines_makes_no_new_bucket),
+        cmocka_unit_test(a_framework_counts_as_a_function_that_versions_share),
         cmocka_unit_test(what_one_version_has_both_ways_stays),
         cmocka_unit_test(a_marked_bucket_of_a_version_stays),
         cmocka_unit_test(a_partial_keeps_what_samples_show),

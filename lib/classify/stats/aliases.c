@@ -156,9 +156,9 @@ bool triage_join_aliases(struct triage *t) {
 
 /* Two buckets are of different versions if at most one VERSION_SHARE-th of the dumps of each are of
  * versions that both have; VERSION_DUMPS: the least number of dumps that says so. EQUAL_MIN: the
- * functions that both keys must have; a framework that both call counts as one, if the cause is the
- * same, too. */
-enum { VERSION_SHARE = 10, VERSION_DUMPS = 3, EQUAL_MIN = 2 };
+ * functions that both keys must have; of a key with fewer one is enough if both have the same cause
+ * and the larger share of the dumps of its versions is at most SHARE_RATIO times the other's. */
+enum { VERSION_SHARE = 10, VERSION_DUMPS = 3, EQUAL_MIN = 2, SHARE_RATIO = 3 };
 
 /* Of more buckets than this, whose keys without one function are equal, none is a partner: the
  * search would take a square of their number. */
@@ -210,34 +210,52 @@ static size_t app_functions(const struct bucket *b, size_t count) {
     return n;
 }
 
-/* Returns the number of functions among the first `count` frames of a key, and its framework as
- * one. */
-static size_t equal_parts(const struct bucket *b, size_t count) {
-    bool framework = count > 0 && b->frames[0]->resolved && !b->frames[0]->function[0];
-    return app_functions(b, count) + framework;
-}
-
 /* Do the buckets have the same main cause? */
 static bool same_cause(const struct bucket *a, const struct bucket *b) {
     unsigned confidence;
     return tally_cause(a->tally, &confidence) == tally_cause(b->tally, &confidence);
 }
 
+/* Returns the number of all dumps of those versions of which the bucket has more than one
+ * VERSION_SHARE-th of its dumps. */
+static uint64_t dumps_of_versions(const struct triage *t, const struct bucket *b) {
+    const struct facet *own = &b->tally->facets[FACET_VERSION];
+    const struct facet *all = &t->total.facets[FACET_VERSION];
+    uint64_t sum = 0;
+    size_t i = 0, k = 0;
+    while (i < own->values.len && k < all->values.len) {
+        const struct facet_value *p = &own->values.data[i], *q = &all->values.data[k];
+        if (p->text == q->text && p->dumps > b->tally->dumps / VERSION_SHARE) {
+            sum_add(&sum, q->dumps);
+        }
+        i += p->text <= q->text;
+        k += q->text <= p->text;
+    }
+    return sum;
+}
+
+/* Have the buckets similar shares of the dumps of their versions? */
+static bool similar_shares(const struct triage *t, const struct bucket *a, const struct bucket *b) {
+    unsigned __int128 x = (unsigned __int128)a->tally->dumps * dumps_of_versions(t, b);
+    unsigned __int128 y = (unsigned __int128)b->tally->dumps * dumps_of_versions(t, a);
+    return x <= y * SHARE_RATIO && y <= x * SHARE_RATIO;
+}
+
 /* May the bucket have a partner? All of its frames have names. */
 static bool may_have_partner(const struct bucket *b) {
     return b->tally->dumps >= VERSION_DUMPS && unresolved(b) == 0 &&
-           app_functions(b, b->frame_count) >= 1 && equal_parts(b, b->frame_count) >= EQUAL_MIN;
+           app_functions(b, b->frame_count) > 0;
 }
 
 /* Are the keys equal but for the function at `at` of `more`, which pushes the outermost one out of
  * a key of `full` functions? */
-static bool differs_by(const struct bucket *more, size_t at, const struct bucket *less,
-                       size_t full) {
-    size_t rest = more->frame_count - 1;
+static bool differs_by(const struct triage *t, const struct bucket *more, size_t at,
+                       const struct bucket *less, size_t full) {
+    size_t rest = more->frame_count - 1, equal = app_functions(less, rest);
     return (less->frame_count == rest || app_functions(more, more->frame_count) >= full) &&
-           bucket_begins_without(more, at, less) && app_functions(less, rest) >= 1 &&
-           (app_functions(less, rest) >= EQUAL_MIN ||
-            (equal_parts(less, rest) >= EQUAL_MIN && same_cause(more, less)));
+           bucket_begins_without(more, at, less) &&
+           (equal >= EQUAL_MIN ||
+            (equal > 0 && same_cause(more, less) && similar_shares(t, more, less)));
 }
 
 /* Are hardly any dumps of the two of a version that both have? */
@@ -278,7 +296,8 @@ static void find_partners(struct version_joining *j, const struct bucket *less, 
         const struct bucket *more = j->t->level[1].buckets.data[filed[low].bucket];
         bool fits = false;
         for (size_t at = 0; !fits && at < more->frame_count; at++) {
-            fits = bucket_frame_is_named(more->frames[at]) && differs_by(more, at, less, full);
+            fits =
+                bucket_frame_is_named(more->frames[at]) && differs_by(j->t, more, at, less, full);
         }
         if (fits && more != less && are_of_versions(more, less)) {
             note_partner(j, less, more);

@@ -27,6 +27,7 @@ static const char rule_text[] =
     "wait      poll\n"
     "cause compute 60% parse in libtext because \"reads a text\"\n"
     "cause compute 40% guess in libtext because \"guesses\"\n"
+    "cause render 60% laid because \"lays out\"\n"
     "skip      *             in libkernel libthread libtext\n"
     "cut       main\n";
 
@@ -246,6 +247,30 @@ static void what_computes_by_a_rule_is_told_if_the_thread_ran(void **state) {
                 "reads a text (parse), in 100% of the samples in no system call");
 }
 
+/* A method that lies in no image, as of Java, may wait for a monitor; no frame says so. */
+static void a_method_that_hardly_ran_did_not_draw(void **state) {
+    static const struct {
+        int64_t cpu;
+        bool image;
+        enum rule_cause cause;
+    } rows[] = {{50, false, CAUSE_UNKNOWN},
+                {150, false, CAUSE_RENDER},
+                {-1, false, CAUSE_RENDER},
+                {50, true, CAUSE_RENDER}};
+    struct runs *b = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        begin(b);
+        sample(b, 1, "libdraw", "laid");
+        if (!rows[i].image) {
+            b->f.locations[0].image = -1;
+        }
+        only(b, "waiting");
+        b->f.d.stall.cpu_permille = rows[i].cpu;
+        assert_int_equal(keyer_key(b->keyer, &b->f.d, &b->key, NULL), ST_OK);
+        assert_int_equal(b->key.cause, rows[i].cause);
+    }
+}
+
 static void a_read_in_a_function_of_files_is_of_the_disk(void **state) {
     static const struct {
         const char *outer, *state;
@@ -288,6 +313,7 @@ int main(void) {
         cmocka_unit_test(the_share_of_the_samples_that_run_is_that_of_the_time),
         cmocka_unit_test(a_lock_is_only_taken_unless_the_thread_got_to_the_slow_part),
         cmocka_unit_test(what_computes_by_a_rule_is_told_if_the_thread_ran),
+        cmocka_unit_test(a_method_that_hardly_ran_did_not_draw),
         cmocka_unit_test(a_read_in_a_function_of_files_is_of_the_disk),
     };
     return cmocka_run_group_tests_name("cause_runs", tests, runs_set_up, runs_tear_down);

@@ -324,11 +324,16 @@ static bool tells_for_what(const struct frame_info *info, const struct frame_inf
     return info->waits && told->cause == CAUSE_LOCK && info->confidence == told->confidence;
 }
 
-/* Is the thread in nameless runtime code, which may be a system call, and did it hardly run? */
+/* Is the thread in nameless runtime code, which may be a system call, and did it hardly run? Or is
+ * it in a method that lies in no image, as of Java, and waited? Such a method waits for a monitor
+ * without a frame that says so. */
 static bool may_wait(const struct keyer *k, const struct judged_stack *s) {
     const struct frame_info *info = s->count ? scan_at(k, s, 0) : NULL;
-    return info && !info->resolved && is_no_evidence(info) && k->cpu_permille >= 0 &&
-           k->cpu_permille < CPU_HARDLY;
+    if (!info || k->cpu_permille < 0) {
+        return false;
+    }
+    bool nameless = !info->resolved && is_no_evidence(info) && k->cpu_permille < CPU_HARDLY;
+    return nameless || (info->resolved && !info->in_image && k->cpu_permille < CPU_WAITS);
 }
 
 /* Is the innermost frame a call that waits, or a stub of one? */

@@ -13,7 +13,8 @@
 #include "base/path.h"
 #include "symbolize/symbolize.h"
 
-/* The printed form of one or two strings, with the text that always follows them. */
+/* The printed form of a function's two names with `behind_name` after it, or of a path, which is
+ * `first`. */
 struct printed {
     const char *first, *second; /* strings of the source; both NULL = free slot */
     const char *text;
@@ -255,8 +256,9 @@ static uint64_t offset_of(const struct address_question *q, uint64_t address) {
     return address;
 }
 
-/* Prints a frame as llvm-symbolizer does, which knows the start of an inlined call only by its
- * DW_AT_low_pc, but the start of every function. */
+/* Appends a frame as llvm-symbolizer prints it. That program takes the start of an inlined call
+ * (not `real`) from DW_AT_low_pc, and prints none without it; the start of a function it always
+ * knows. */
 static enum st put_llvm_symbol(struct answerer *a, const struct lookup_frame *f, bool real,
                                struct strbuf *out, struct err *e) {
     uint64_t start = real ? f->start : f->low_pc;
@@ -288,7 +290,7 @@ static enum st put_llvm_symbol(struct answerer *a, const struct lookup_frame *f,
     return st;
 }
 
-/* Prints an answer as llvm-symbolizer --output-style=JSON does for addresses from stdin. */
+/* Appends an answer as llvm-symbolizer --output-style=JSON prints it for an address from stdin. */
 static enum st put_llvm_json(struct answerer *a, bool found, uint64_t asked, struct strbuf *out,
                              struct err *e) {
     static const struct lookup_frame nothing;

@@ -27,12 +27,12 @@ struct address_question {
     uint64_t load, slide;
     uint64_t base, text_end; /* base and end of the text segment in the file */
     /* If there are sections, addresses with MEANS_FILE, and those with MEANS_SLID after the slide
-     * is subtracted, are offsets in the first section that is long enough. Without any they are
-     * file addresses. */
+     * is subtracted, are offsets in the first section that is long enough. Without sections they
+     * are file addresses. */
     const struct address_section *sections;
     size_t section_count;
-    /* Sections in which starts of functions are printed as offsets; elsewhere they are printed as
-     * file addresses. */
+    /* Sections in which llvm_json gives the starts of functions as offsets; elsewhere it gives them
+     * as file addresses. */
     const struct address_section *unlinked;
     size_t unlinked_count;
     bool arm32, inlines, full_path, llvm_json;
@@ -43,13 +43,15 @@ struct address_question {
  * kept: memory grows with the number of distinct names and paths. */
 struct answerer;
 
+/* Makes an answerer; q is borrowed. Never ST_NONE. ST_ERR: out of memory. */
 enum st answerer_new(struct answerer **out, const struct address_question *q,
                      struct err *e) BASE_MUST_USE;
+/* Frees the answerer; a may be NULL. */
 void answerer_free(struct answerer *a);
 /* Appends the answer to one word of the input. A word that is no address is printed back (but not
- * with llvm_json), so that line N of the output stays the answer to word N. ST_ERR: out of memory,
- * the word is no address, or debug info of the address is damaged, for which an answer without
- * names is appended. */
+ * with llvm_json), so that line N of the output stays the answer to word N. Never ST_NONE. ST_ERR:
+ * out of memory, the word is no address, or debug info of the address is damaged, for which an
+ * answer without names is appended. */
 enum st answerer_answer(struct answerer *a, const char *word, size_t len, struct strbuf *out,
                         struct err *e) BASE_MUST_USE;
 

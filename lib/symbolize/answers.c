@@ -34,7 +34,7 @@ struct answers {
     enum symbolize_names names;
     const struct path_map *paths; /* borrowed, or NULL */
     size_t kept_max;
-    atomic_size_t kept; /* bytes kept so far */
+    atomic_size_t kept; /* approximate number of bytes kept so far */
     pthread_mutex_t text_lock;
     struct map texts; /* strings of names and files, which the answers of all stripes share; guarded
                          by text_lock */
@@ -155,7 +155,8 @@ static const enum dump_source source_of[] = {[LOOKUP_DWARF] = DUMP_SOURCE_DWARF,
                                              [LOOKUP_SYMTAB] = DUMP_SOURCE_SYMTAB,
                                              [LOOKUP_LEARNED] = DUMP_SOURCE_LEARNED};
 
-/* Fills a line from a frame of debug info; a->paths replaces the beginning of its file's path. */
+/* Fills a line from a frame that was looked up; the rules of a->paths, if not NULL, replace the
+ * beginning of its file's path. */
 static enum st fill_mapped_line(const struct answers *a, const struct lookup_frame *frame,
                                 const struct text_home *home, struct dump_line *line,
                                 struct err *e) {

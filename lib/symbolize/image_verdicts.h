@@ -31,7 +31,7 @@ struct image_verdicts {
     bool failed;        /* an image or line was lost: out of memory */
 };
 
-/* Notes the images of a symbolicated dump. */
+/* Notes the images of a symbolicated dump; a lack of memory sets v->failed. */
 void image_verdicts_note(struct image_verdicts *v, const struct dump *d);
 /* Appends how many images have each verdict: "1 ok, 5 missing"; nothing if there are no images. */
 void image_verdicts_count(const struct image_verdicts *v, struct strbuf *out);
@@ -50,6 +50,7 @@ size_t image_verdicts_bare_files(const struct image_verdicts *v, const char **fi
  * Errors of writing stick to the sink. */
 enum st image_verdicts_write(const struct image_verdicts *v, struct sink *out,
                              struct err *e) BASE_MUST_USE;
+/* Frees what v holds; *v is not to be used after it. */
 void image_verdicts_release(struct image_verdicts *v);
 
 #endif

@@ -12,7 +12,8 @@ static bool told_by_two(const struct learned_function *f) {
 static bool choose_name(const struct learned_function *of, size_t count,
                         struct learned_function *chosen, struct learned_counts *counts) {
     size_t best = 0, names = 0;
-    /* More than LEARNED_READINGS_MAX names took as many reports. */
+    /* A start in conflict was given more than LEARNED_READINGS_MAX names, at most one by each
+     * report. */
     bool two = of[0].conflict;
     *chosen = of[0];
     for (size_t i = 0; i < count; i++) {

@@ -108,7 +108,8 @@ static enum st join_name(struct learned_function *f, const char *name, bool *sam
     return st;
 }
 
-/* Adds a number to the two smallest ones; 0 is none. */
+/* Adds the number of one who told f's name, of which f keeps the two smallest; 0 = no number, which
+ * adds nothing. */
 static void add_teller(struct learned_function *f, uint32_t number) {
     uint32_t *t = f->told_by;
     if (number == 0 || number == t[0] || number == t[1]) {
@@ -122,7 +123,7 @@ static void add_teller(struct learned_function *f, uint32_t number) {
     }
 }
 
-/* Joins to f a fact with the same name, or without one as f. */
+/* Joins to f a fact with the same name as f, or without a name if f has none. */
 static void join_fact(struct learned_function *f, const struct learned_function *fact) {
     f->end = fact->end > f->end ? fact->end : f->end;
     add_teller(f, fact->told_by[0] || fact->told_by[1] ? fact->told_by[0] : 1);
@@ -183,7 +184,7 @@ static void learned_set_conflict(struct learned_entry *first) {
 }
 
 /* Finds the entry of a chain whose name reads as this one, and gives the better of both names to
- * it; *out = NULL: there is none. *count gets the number of the chain's names. */
+ * it; *out = NULL: there is none. *count is then the number of the chain's names. */
 static enum st learned_find_reading(struct learned_image *image, struct learned_entry *first,
                                     const char *name, struct learned_entry **out, size_t *count,
                                     struct err *e) {

@@ -1,7 +1,7 @@
 /* Learns names of functions from reports: which function starts where in an image, up to which byte
- * of the function reports have given its name, and whether one report or more tell it. Facts joined
- * in any order and grouping give the same names, so neither the order of inputs nor the number of
- * threads shows. */
+ * of the function reports have given its name, and whether one report or more tell it (all reports
+ * of one user count as one). Facts joined in any order and grouping give the same names, so neither
+ * the order of inputs nor the number of threads shows. */
 #ifndef STALLKIT_SYMBOLIZE_LEARNED_NAMES_H
 #define STALLKIT_SYMBOLIZE_LEARNED_NAMES_H
 
@@ -34,7 +34,7 @@ struct learned_function {
      * learned_list_choose) none is better told than another. */
     bool conflict;
     /* The two smallest of the numbers of those who told this name, ascending; 0 = there is none. A
-     * number of 0 is taken as 1. Both are 0 in a conflict. */
+     * fact with two zeros counts as told by number 1. Both are 0 in a conflict. */
     uint32_t told_by[2];
 };
 

@@ -13,8 +13,8 @@
 
 struct learned_sources;
 
-/* Callback for a file of a folder that cannot be read; path is NULL, because `why` names the file.
- */
+/* Callback for a file of a folder that cannot be read or is damaged; path is NULL, because `why`
+ * names the file. */
 typedef void (*learned_complain)(void *ctx, const char *path, const struct err *why);
 
 /* Makes an empty set of sources; complain may be NULL. Never ST_NONE. ST_ERR: out of memory. */
@@ -40,7 +40,7 @@ enum st learned_sources_find(struct learned_sources *s, const struct image_id *i
  * function's name is in conflict, or another function starts above `start`, at `offset` or
  * below? */
 bool learned_source_denies(const struct lookup_source *source, uint64_t start, uint64_t offset);
-/* Returns the counts of the images that were asked for. */
+/* Returns the counts of learned_list_choose, added up over the images that were asked for. */
 struct learned_counts learned_sources_counts(const struct learned_sources *s);
 
 #endif

@@ -83,7 +83,8 @@ static const char *learned_text_name(struct learned_reading *r, const char *at, 
     return learned_is_name(name) ? name : NULL;
 }
 
-/* Takes TOLD, and the space after it if `end` is one, off the line. */
+/* Takes TOLD, and the space after it if `end` is one, off the line; if `end` is 0, the line must
+ * end after TOLD. False: the text is something else. */
 static bool learned_text_told(const char **at, const char *line_end, char end, uint32_t told[2]) {
     enum { DIGITS = 8 };
     for (size_t i = 0; i < 2; i++) {
@@ -106,7 +107,7 @@ static bool learned_text_told(const char **at, const char *line_end, char end, u
     return true;
 }
 
-/* Does the line of f come after that of the one before? */
+/* May the line of f follow the line that was read before it (the order is in learned_text.h)? */
 static bool learned_text_ascends(const struct learned_reading *r,
                                  const struct learned_function *f) {
     if (r->facts.len == 0) {
@@ -155,8 +156,8 @@ static bool learned_text_function(struct learned_reading *r, const char *line, c
     return true;
 }
 
-/* Checks the first line, and keeps what its version says: the kind of file, its version, and the id
- * of the image. */
+/* Checks the kind of file, the version and the image's id in the first line, and sets r->told by
+ * the version. */
 static enum st learned_text_title(struct learned_reading *r, const char *line, size_t len,
                                   struct err *e) {
     enum { VERSION_LEN = 2 };

@@ -150,7 +150,7 @@ static void put_image_verdicts(const struct dump *d, struct sink *out) {
 
 /* Prints the name of a frame's function ("?" if its line has none); without a line its start if
  * that is known, else the frame's address, which for a caller is the return address; in an image
- * both as offsets, with "+". Returns the width. */
+ * both as offsets, with "+". Returns the width in columns. */
 static size_t put_frame_name(const struct dump_location *l, const struct dump_line *line,
                              uint64_t address, struct sink *out) {
     if (line) {
@@ -162,8 +162,8 @@ static size_t put_frame_name(const struct dump_location *l, const struct dump_li
     return put_safe_text(out, at);
 }
 
-/* Prints one line of a frame: its number (blank for the function around an inlined one), function,
- * image, place. exact: the frame's address is no return address. */
+/* Prints one line of a frame: its number (only in the frame's first line), function, image, place.
+ * exact: the frame's address is no return address. */
 static void put_frame_line(const struct dump *d, const struct dump_location *l, bool exact,
                            size_t line_index, size_t number, struct sink *out) {
     const struct dump_line *line = line_index < l->line_count ? &l->lines[line_index] : NULL;
@@ -270,8 +270,9 @@ static const char *app_function(const struct dump *d, const struct dump_stack *s
     return NULL;
 }
 
-/* Prints the waits as one chain from the main thread: "main → mutex of 771 worker, which is running
- * in sync_cart". A chain that comes back to a thread in it is a deadlock. */
+/* Prints the chain of waits that begins with the main thread, if that waits for another thread:
+ * "main → mutex of 771 worker, which is running in sync_cart". A chain that comes back to a thread
+ * in it is a deadlock. */
 static void put_wait_chain(const struct dump *d, const struct dump_thread *main_thread,
                            struct sink *out) {
     struct dump_waits w;
@@ -313,8 +314,8 @@ void symbolize_report(const struct dump *d, struct sink *out) {
     }
     bool sampled = heaviest && (!main_thread || heaviest != &main_thread->stack);
     if (sampled) {
-        /* The device counts samples with the same innermost function together, although their outer
-         * frames may differ. */
+        /* The recorder counts samples with the same innermost function together, although their
+         * outer frames may differ. */
         uint64_t of = samples_taken(d);
         uint64_t top = d->heaviest_repeats > 0 ? (uint64_t)d->heaviest_repeats : heaviest->count;
         sink_printf(out, "  heaviest stack, its top function in %" PRIu64 " of %" PRIu64 " samples",

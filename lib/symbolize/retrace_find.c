@@ -9,8 +9,8 @@ bool retrace_map_is_named(const struct retrace_map *m, const char *id) {
 }
 
 /* Returns the source's line for a line of a short method: the same line if the mapping has no line
- * of the source, the line at the same distance if both ranges have one length, else the start of
- * the source's range. */
+ * of the source, the line at the same distance from the start if both ranges are equally long, else
+ * the start of the source's range. */
 static uint32_t source_line(const struct retrace_method *m, uint32_t line) {
     if (!m->sourced) {
         return line;
@@ -102,7 +102,8 @@ static void find_entries(struct line_search *s, const struct retrace_method *met
     find_entries(s, root + 1, count - count / 2 - 1);
 }
 
-/* Searches the entries of the class with this short name. */
+/* Passes the entries of class c that have this short name, and whose lines contain the line, to
+ * s->take. */
 static void search_class(struct line_search *s, const struct retrace_class *c,
                          struct retrace_text name) {
     const struct retrace_group *g = s->work > 0 ? group_of_name(s->map, c, name) : NULL;
@@ -113,7 +114,8 @@ static void search_class(struct line_search *s, const struct retrace_class *c,
     }
 }
 
-/* Adds a method to the output of retrace_map_find. */
+/* Adds a method to the output of retrace_map_find; an entry without a range is left for
+ * find_by_name. */
 static void take_retraced_method(struct line_search *s, const struct retrace_method *method) {
     if (!method->ranged) {
         return;
@@ -148,7 +150,8 @@ static bool find_by_name(const struct retrace_map *m, const struct retrace_class
     if (!g || g->own == SIZE_MAX || g->several) {
         return false;
     }
-    /* A method without lines in the mapping keeps the source's lines. */
+    /* A method without lines in the mapping keeps the source's lines. One with a range gets line 0,
+     * because its range does not contain `line`. */
     const struct retrace_method *only = &m->methods.data[g->own];
     uint32_t own = only->source_from > 0 ? only->source_from : line;
     put_retraced_line(m, c, only, only->ranged ? 0 : own, out);
@@ -156,7 +159,8 @@ static bool find_by_name(const struct retrace_map *m, const struct retrace_class
 }
 
 /* Splits a symbol "a.b.c" into a class and a method. Returns the first class with this short name,
- * and sets *name to the method's name; NULL: the mapping lacks the class. */
+ * and sets *name to the method's name; NULL: the mapping lacks the class, or the symbol has no dot.
+ */
 static const struct retrace_class *class_of(const struct retrace_map *m, const char *symbol,
                                             struct retrace_text *name) {
     const char *dot = strrchr(symbol, '.');

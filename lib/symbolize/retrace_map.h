@@ -36,10 +36,10 @@ void retrace_map_close(struct retrace_map *m);
  * id is NULL. */
 bool retrace_map_is_named(const struct retrace_map *m, const char *id);
 /* Writes the methods of the source for symbol "a.b.c" at this line (0 = unknown), innermost inline
- * first, to out[RETRACE_LINES_MAX]; returns how many. 0: the mapping lacks the class. A method that
- * is ambiguous or not in the mapping keeps its short name, in the source's class. A method that R8
- * made is left out where others are inlined in it. A look-up searches a limited number of entries,
- * enough for any mapping that R8 writes. */
+ * first, to out[RETRACE_LINES_MAX]; returns how many. 0: the mapping lacks the class, or the symbol
+ * has no dot. A method that is ambiguous or not in the mapping keeps its short name, in the
+ * source's class. A method that R8 made is left out where others are inlined in it. A look-up
+ * searches a limited number of entries, enough for any mapping that R8 writes. */
 size_t retrace_map_find(const struct retrace_map *m, const char *symbol, uint32_t line,
                         struct retrace_line *out);
 

@@ -16,7 +16,8 @@
 #include "symbolize/retrace_set.h"
 
 /* Callback that finds the file and source of an image, called under the symbolizer's lock;
- * symbol_set_find is such a callback, and tests have fake ones. */
+ * symbol_set_find is such a callback, and tests have fake ones. ST_ERR fails symbolize_dump; if
+ * there is no file, *out has no source. */
 typedef enum st (*symbolize_find)(void *ctx, const struct symbol_request *r,
                                   struct symbol_file *out, struct err *e);
 
@@ -36,7 +37,7 @@ static inline enum symbolize_names symbolize_names_of(bool linkage, bool full) {
 }
 
 /* Makes a symbolizer; ctx is passed to find. ctx and the sources that find gives must outlive the
- * symbolizer. */
+ * symbolizer. Never ST_NONE. ST_ERR: out of memory. */
 enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx,
                        enum symbolize_names names, struct err *e) BASE_MUST_USE;
 /* Sets the source of names for images for which `find` gives none, from now on (borrowed; NULL =
@@ -59,15 +60,16 @@ void symbolizer_free(struct symbolizer *s);
  * earlier run are kept for an image whose verdict was `ok` without hidden names, or gave names and
  * was better than the verdict now (or the same, with hidden names then and now); so is a learned
  * name, or a report's that d's names lack, if no file has an answer now and no learned name
- * contradicts it. Thread safe: several workers share one symbolizer. ST_ERR: out of memory. A
- * damaged unit costs only its own addresses, and the source complains. */
+ * contradicts it. Thread safe: several workers share one symbolizer. Never ST_NONE. ST_ERR: out of
+ * memory, or `find` failed. A damaged unit costs only its own addresses, and the source complains.
+ */
 enum st symbolize_dump(struct symbolizer *s, struct dump *d, struct dump_addition *add,
                        struct err *e) BASE_MUST_USE;
 
 /* Appends the name of a lookup frame, in the style `names`, to out, which is empty; nothing for a
  * frame without a name. *mangled (mangled may be NULL) becomes the frame's linkage name, or its
  * function name if it has no other, if that name is mangled, the style is not SYMBOLIZE_LINKAGE and
- * the appended name differs; else NULL. */
+ * the appended name differs; else NULL. Never ST_NONE. ST_ERR: out of memory. */
 enum st symbolize_name(const struct lookup_frame *f, enum symbolize_names names, struct strbuf *out,
                        const char **mangled, struct err *e) BASE_MUST_USE;
 

@@ -16,9 +16,12 @@ struct cfi_cursor {
     bool failed;
 };
 
+/* Read a number: one of `size` bytes (at most 8), little-endian, an unsigned LEB128 number, and a
+ * signed one. LEB128 numbers are taken modulo 2^64. */
 uint64_t cfi_fixed_async(struct cfi_cursor *c, unsigned size);
 uint64_t cfi_uleb_async(struct cfi_cursor *c);
 int64_t cfi_sleb_async(struct cfi_cursor *c);
+/* Skips `size` bytes. */
 void cfi_skip_async(struct cfi_cursor *c, uint64_t size);
 
 /* DW_EH_PE_*: parts of an encoding, the form in which a pointer is stored. */

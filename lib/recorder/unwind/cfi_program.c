@@ -7,7 +7,7 @@
 enum { REMEMBER_MAX = 8, INSTRUCTIONS_MAX = 20000 };
 
 enum {
-    DW_CFA_advance_loc = 0x40, /* this one and the next two: the high two bits of the instruction,
+    DW_CFA_advance_loc = 0x40, /* this instruction and the next two are the high two bits of a byte,
                                   whose low six hold an operand */
     DW_CFA_offset = 0x80,
     DW_CFA_restore = 0xc0,
@@ -138,8 +138,8 @@ static bool run_cfa_async(struct cfi_machine *m, uint8_t op) {
         reg = cfi_uleb_async(&m->code);
         set_cfa_async(m, reg, scaled_operand_async(m));
         return true;
-    case DW_CFA_def_cfa_register: /* changes half of a rule, so that the register must have a rule
-                                   */
+    case DW_CFA_def_cfa_register: /* changes only the register of the CFA's rule, which must be a
+                                     register plus an offset */
         m->bad |= !plain;
         set_cfa_async(m, cfi_uleb_async(&m->code), m->now.cfa.value);
         return true;

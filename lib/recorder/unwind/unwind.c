@@ -451,8 +451,9 @@ struct frame_rule unwind_frame_rule_async(struct unwinder *u, uint64_t pc, bool 
         return rule;
     }
     /* A return address that is in a signal's trampoline may be the first instruction that an FDE
-     * covers. The trampoline's rules may also begin an instruction early, for unwinders that look
-     * there; those of Linux 5.6 for AArch64 are wrong. */
+     * covers. The trampoline's rules may also begin one instruction early, for unwinders that
+     * always look up the byte before a return address; such rules of Linux 5.6 for AArch64 are
+     * wrong. */
     if (rule.kind >= RULE_NO_CFI || is_signal_frame_async(u, &rule)) {
         struct frame_rule at = *unwind_cached_rule_async(u, pc);
         if (is_signal_frame_async(u, &at)) {

@@ -54,6 +54,7 @@ struct unwinder;
 /* Makes an unwinder with room for about `cache_entries` rules of ARCH_RULE_SIZE bytes (rounded up
  * to a power of two, 64 to 65,536). *modules is copied. NULL: out of memory. */
 struct unwinder *unwinder_new(const struct unwind_modules *modules, size_t cache_entries);
+/* Frees the unwinder; u may be NULL. */
 void unwinder_free(struct unwinder *u);
 
 /* Unwinds a stack into frames[0 .. result), innermost first, at most `max` (> 0) frames; frames[0]

@@ -120,7 +120,7 @@ struct return_search {
     uint64_t returns; /* a return address on the stack, which is tried as that of the leaf
                          function's caller */
     uint64_t caller;  /* function that is called right before `returns`; 0: none */
-    uint64_t resumes; /* address in the caller to which the leaf function returns */
+    uint64_t resumes; /* address in the caller after the last direct call of the leaf function */
     unsigned calls;   /* number of direct calls of the leaf function in the caller */
 };
 

@@ -18,8 +18,8 @@ struct callers {
     uint64_t sp;     /* the frame's sp */
     uint64_t above;  /* distance of the return address from the frame pointer, upwards */
     uint64_t beyond; /* distance of the caller's sp from the place of the return address, upwards */
-    uint64_t place;  /* place of the innermost return address that follows a direct call of the
-                        function; 0: none */
+    uint64_t place;  /* sized_place if `agreed`, else the place of the innermost return address that
+                        follows a direct call of the function; 0: none */
     bool sized;      /* the size of the frame is known from the function's code, so that the return
                         address is expected at sized_place */
     uint64_t sized_place;

@@ -18,8 +18,8 @@ struct device_darwin {
  * them in its dumps sets them as context. */
 void device_darwin_read(struct device_darwin *d);
 
-/* Points the members of *about that describe the device into *d, and those that describe the app
- * if they are NULL. */
+/* Points the texts of *about that describe the device into *d, and those that describe the app if
+ * they are NULL; a text that *d lacks becomes NULL. *d must outlive *about. */
 void device_darwin_describe(const struct device_darwin *d, struct rec_about *about);
 
 #endif

@@ -137,8 +137,8 @@ static bool is_torn_down_async(const struct fp_code *code, uint64_t pc) {
     return false;
 }
 
-/* Is the caller in the link register, in code without unwind information: hand-written code, or a
- * system call's stub? */
+/* Is the return address in the link register, in code without unwind information: hand-written
+ * code, or a system call's stub? */
 static bool link_is_caller_async(const struct fp_code *code, const struct fp_function *at,
                                  const struct fp_registers *regs, const struct fp_stack *stack) {
     struct fp_function of;
@@ -182,7 +182,8 @@ static bool byte_async(const struct fp_code *code, uint64_t address, uint8_t *by
     return code->memory.read_async(code->memory.arg, address, byte, 1);
 }
 
-/* Finds where the return address of a function without a frame is, by the size of its stack. */
+/* Finds where the return address of a function without a frame is, by the size of its stack. False:
+ * that size is in code that cannot be read, or is impossible. */
 static bool frameless_async(const struct fp_code *code, const struct fp_function *at,
                             const struct fp_registers *regs, uint64_t *link_at) {
     uint64_t size = at->rule.stack_size;

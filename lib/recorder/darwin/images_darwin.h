@@ -16,6 +16,7 @@ struct images;
 /* Makes an empty table; NULL: out of memory. dyld's list is not read yet, as that is the monitor's
  * task. */
 struct images *images_new(void);
+/* Frees the table; images may be NULL. */
 void images_free(struct images *images);
 
 /* Reads dyld's list again if an image was loaded or unloaded since the last call. An unloaded

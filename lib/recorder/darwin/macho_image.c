@@ -183,7 +183,8 @@ static bool next_byte_async(struct starts *s, uint8_t *byte) {
 }
 
 /* Returns the next difference of the list, a ULEB128 number; 0 at the end of the list, which is
- * padded with zeroes, and for a number that does not fit into 63 bits. */
+ * padded with zeroes, for a number that does not fit into 63 bits, and for bytes that cannot be
+ * read. */
 static uint64_t next_step_async(struct starts *s) {
     uint64_t value = 0;
     uint8_t byte;
@@ -197,7 +198,7 @@ static uint64_t next_step_async(struct starts *s) {
 }
 
 /* Returns the bytes of the list for each mark: mark i, counted from 0, is made at the first
- * function start before which at least (i + 1) times as many bytes of the list lie. */
+ * function start that is found after at least (i + 1) times as many bytes of the list were read. */
 static uint64_t stride_async(const struct macho_image *image) {
     uint64_t stride = image->starts_size / MACHO_MARKS + 1;
     return stride < CHUNK ? CHUNK : stride;

@@ -27,14 +27,15 @@ struct task_registers {
     struct xnu_call call; /* meaningful if the thread is blocked in a system call */
 };
 
-/* Reads the registers of a thread, which must be suspended or blocked, as those of a running
- * thread would be out of date at once. */
+/* Reads the registers of a thread, which must be suspended or blocked, as those of a running thread
+ * would be out of date at once. False: there is no such thread. */
 bool task_registers_async(thread_t thread, struct task_registers *out);
 
 struct task_usage {
     bool waiting;   /* the thread is blocked, and `ticks` covers all of its running time */
     uint64_t ticks; /* CPU time in a unit of the kernel; only whether it changed has a meaning */
 };
+/* Reads whether a thread is blocked, and its CPU time. False: there is no such thread. */
 bool task_usage_async(thread_t thread, struct task_usage *out);
 
 /* Returns the thread's system-wide id; 0 if there is no such thread. */
@@ -49,13 +50,15 @@ struct task_list {
     thread_t *threads;
     uint32_t count;
 };
+/* Lists the threads of the process. */
 struct task_list task_list_async(void);
+/* Gives the rights and the memory back; the list is empty then. */
 void task_list_release_async(struct task_list *list);
 
 /* Sets id, name, state and cpu_ns of *out. False: there is no such thread. */
 bool task_describe_async(thread_t thread, struct rec_thread *out);
 /* Returns the lock or thread for which the thread waits; an owner that is no thread of the process
- * becomes -1. REC_WAIT_NONE: the thread runs, or waits for neither. */
+ * becomes -1. REC_WAIT_NONE: the thread runs, waits for neither, or cannot be read. */
 struct rec_wait task_wait_async(thread_t thread);
 
 /* ---- copies ---- */
@@ -79,8 +82,8 @@ void task_prepare(const struct task_copier *copier);
 
 /* Copies the registers and as much of the stack as the chain of frames needs. The thread is
  * suspended meanwhile; for a usual stack, the code that runs then makes at most four kernel calls,
- * and it takes no lock and no memory of the process. False: the thread cannot be suspended or
- * read. */
+ * and it takes no lock and no memory of the process. A stack that cannot be read is empty. False:
+ * the thread cannot be suspended, or its registers cannot be read. */
 bool task_copy_async(const struct task_copier *copier, thread_t thread, struct task_copy *out);
 
 #endif

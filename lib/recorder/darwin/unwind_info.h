@@ -55,6 +55,7 @@ struct unwind_rule {
     uint32_t size_at;
 };
 
+/* Decodes the encoding of an entry in code for this CPU. */
 struct unwind_rule unwind_rule_async(enum unwind_cpu cpu, uint32_t encoding);
 
 #endif

@@ -32,7 +32,7 @@ struct recover_counts {
 /* Recovers the dumps and sessions of dead processes, as the next start of a recorder would, and
  * removes junk. It waits for up to 1 s while the spool of request->pid is in use, and for up to
  * others_ms while those of the other processes are. False: out of memory, or the folder cannot be
- * read or written to (errno); *out is then not set if the folder could not be opened. */
+ * opened or written to (errno); *out may then be not set. */
 bool recover_folder(const struct recover_request *request, struct recover_counts *out);
 
 #endif

@@ -5,7 +5,8 @@
 
 enum {
     SECTION_HEAD = 5, /* bytes of a section's tag and length */
-    /* Maximum number of bytes of the samples, so that images (twice) and threads have room. */
+    /* Maximum number of bytes of the samples, so that the threads, and the images, which may be
+       stored twice, have room. */
     SAMPLES_ROOM = 20 * 1024,
     FRAMES_LEAST = 2
 };

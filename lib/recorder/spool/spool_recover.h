@@ -47,7 +47,7 @@ struct rec_recovered {
  * background, the process is how->ended_pid, or the spool is that of this process from before an
  * exec; a closed dump stays as it was. If the process is killed meanwhile, the next call continues,
  * and a dump that has a file is not written again. Only one process at a time recovers a spool.
- * False: out of memory. */
+ * False: out of memory, and no spool was read. */
 bool rec_spool_recover(const struct rec_recovery *how, struct rec_recovered *out);
 
 /* One spool, given as bytes, which may be damaged. `done` is called for each slot whose dump has a

@@ -116,7 +116,8 @@ static ssize_t batch_read(int fd, void *bytes, size_t size) {
 
 enum pack { PACK_OK, PACK_FULL, PACK_DAMAGED, PACK_WRITE, PACK_MEMORY };
 
-/* Compresses len bytes of text into the batch's content file. */
+/* Compresses len bytes of text into the batch's content file. PACK_FULL: the file would grow beyond
+ * g->limit bytes. */
 static enum pack deflate_text(struct gather *g, const unsigned char *text, size_t len, int flush) {
     g->z.next_in = (z_const Bytef *)text;
     g->z.avail_in = (uInt)len;

@@ -201,7 +201,8 @@ static void who(struct json *j, const struct rec_about *about) {
     json_member_string(j, "user", about->user);
 }
 
-/* Writes the member "policy". If seq_today is 0, the dump has no number among the day's dumps. */
+/* Writes the member "policy". seq_today: the dump's number among the day's dumps; 0 = none, as for
+ * a session. */
 static void policy(struct json *j, const struct rec_about *about, uint32_t seq_today) {
     object(j, "policy");
     json_member_string(j, "preset", about->preset);

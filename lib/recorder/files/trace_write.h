@@ -77,6 +77,7 @@ void rec_trace_event(struct rec_trace *trace, const struct rec_event *event);
 void rec_trace_wrote(struct rec_trace *trace, uint64_t at_ns);
 /* Returns the number of bytes that rec_trace_flush will write. */
 size_t rec_trace_waiting(const struct rec_trace *trace);
+/* Writes the lines that wait to the output; if it fails, the trace ends. */
 void rec_trace_flush(struct rec_trace *trace);
 
 #endif

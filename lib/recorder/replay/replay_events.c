@@ -155,7 +155,8 @@ static bool on_cpu(struct replay *r, struct replay_words *w) {
     return replay_step(r);
 }
 
-/* Executes "used NS [THREAD]": the process has used NS ns of CPU time so far, THREAD most of it. */
+/* Executes "used NS [THREAD]": the process has used NS ns of CPU time so far, and THREAD is what
+ * the core is told when it asks which thread used the most. */
 static bool on_used(struct replay *r, struct replay_words *w) {
     const char *number = replay_next_word(w), *thread = replay_next_word(w);
     if (!replay_parse_number(number, REPLAY_TIME_MAX * REPLAY_MS, &r->cpu_ns)) {
@@ -195,7 +196,7 @@ static uint64_t name_id(const char *name) {
     return hash;
 }
 
-/* Executes "span-begin NAME [MS [NUMBER]]"; without NUMBER the action's id is name_id(NAME). */
+/* Executes "span-begin NAME [LIMIT [NUMBER]]"; without NUMBER the action's id is name_id(NAME). */
 static bool on_span_begin(struct replay *r, struct replay_words *w) {
     const char *name = replay_next_word(w), *limit = replay_next_word(w),
                *number = replay_next_word(w);

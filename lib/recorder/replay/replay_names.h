@@ -20,6 +20,7 @@ bool replay_names_find(const struct replay_names *names, const char *name, uint3
 /* Adds a name of less than REPLAY_NAME bytes; a name that exists already gets the new number.
  * False: out of memory, or there are max names already. */
 bool replay_names_add(struct replay_names *names, const char *name, uint32_t max);
+/* Frees the names; the set is then empty. */
 void replay_names_release(struct replay_names *names);
 
 #endif

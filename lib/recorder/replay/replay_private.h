@@ -85,7 +85,7 @@ uint64_t replay_to_core(struct replay *r, struct rec_event event);
 bool replay_step(struct replay *r);
 /* Writes the oldest closed dump; false: there is none. */
 bool replay_write_one(struct replay *r);
-/* Finishes the core, and writes its closed dumps. */
+/* Finishes the core, and writes its closed dumps that are due. */
 void replay_stop(struct replay *r);
 
 /* ---- replay_fake.c ---- */
@@ -95,6 +95,7 @@ struct rec_capture replay_capture(struct replay *r);
 /* Returns the CPU time that the process has used until r->now, in ns. */
 uint64_t replay_cpu(struct replay *r);
 
+/* Prints a line of the replay's output: the ms since the trace's time 0, and the text. */
 __attribute__((format(printf, 2, 3))) void replay_tell(struct replay *r, const char *format, ...);
 /* Prints an action of the core as a line. It is a rec_watch function, whose ctx is the replay. */
 void replay_note(void *ctx, const struct rec_note *note);

@@ -57,7 +57,7 @@ struct abbrev_spec {
     bool fixed;       /* all values of the form have one size */
     uint32_t skip;    /* bytes of unused attributes of fixed size in front of this one */
     int64_t constant; /* value of DW_FORM_implicit_const */
-    /* If the declaration is `direct`: offset of the number from the first attribute, and mask of
+    /* If the declaration is `direct`: offset of the number from the DIE's first value, and mask of
      * its bits in the little-endian number of eight bytes there. The value is the masked number
      * plus `constant`. */
     uint32_t offset;
@@ -156,6 +156,7 @@ struct abbrev_cache {
     uint64_t lone_work; /* part of work: bytes read for single declarations */
     bool planless;      /* for tests: no abbreviation gets a plan */
 };
+/* Frees the tables; *c is then empty. */
 void abbrev_cache_release(struct abbrev_cache *c);
 
 /* Gives the table of a unit, empty until a declaration is requested from it; *out is valid until
@@ -166,7 +167,8 @@ enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const 
                         struct abbrev_table **out, struct err *e) BASE_MUST_USE;
 
 /* Reads further declarations of the table until that of `code` is known. *out is valid until the
- * next call of abbrev_read. ST_NONE: the table has no such declaration. */
+ * next call of abbrev_read. ST_NONE: the table has no such declaration. ST_ERR: a declaration
+ * before that of `code`, or that one, is damaged, or out of memory. */
 enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
                     const struct abbrev **out, struct err *e) BASE_MUST_USE;
 

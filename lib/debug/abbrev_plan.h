@@ -13,6 +13,7 @@ struct abbrev_pair {
     uint64_t attribute, form;
     int64_t constant; /* value of DW_FORM_implicit_const */
 };
+/* Reads one attribute; a failed reader gives zeros. */
 static inline struct abbrev_pair abbrev_pair_read(struct reader *r) {
     struct abbrev_pair p = {.attribute = reader_uleb128(r)};
     p.form = reader_uleb128(r);

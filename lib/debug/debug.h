@@ -50,8 +50,8 @@ struct debug_function {
  * than the row before. */
 struct debug_row {
     uint64_t address;
-    uint32_t file; /* index into the unit's file table */
-    uint32_t line; /* 0 = none */
+    uint32_t file; /* index into the unit's files, which may lie beyond them */
+    uint32_t line; /* 0 = none, or too large */
     uint32_t column;
     uint32_t discriminator : 31; /* 0 = none, or too large */
     uint32_t end_sequence : 1;
@@ -123,7 +123,8 @@ enum debug_object_state {
 /* Callbacks that find the files of split DWARF (DWARF5 §7.3.2), in which units keep their
  * functions, and the object files of a debug map. Each call but `object_state` sets *out to the
  * slice of such a file, which must outlive all that is read from it; ST_NONE: there is none.
- * Several threads may call them. */
+ * ST_ERR: such a file is there but cannot be used, or out of memory. Several threads may call them.
+ */
 struct debug_split_finder {
     void *ctx;
     /* Finds the package with the split units of a slice (.dwp). ST_ERR: a file with the package's
@@ -159,6 +160,7 @@ struct debug_others {
 enum st debug_open(struct debug **out, const struct object_slice *s,
                    const struct debug_others *others, debug_complain complain, void *ctx,
                    struct err *e) BASE_MUST_USE;
+/* Closes d, but not the slices; d may be NULL. */
 void debug_close(struct debug *d);
 /* Inflates all DWARF sections but .debug_info, a part of debug_open that a second thread can do at
  * the same time. */
@@ -166,7 +168,7 @@ void debug_open_ahead(const struct object_slice *s);
 /* Makes a copy of `d` for debug_read_unit in a thread of its own: the units' headers are not read
  * again. complain is not called for a unit for which that of `d` was called before. Several threads
  * may clone d as long as none uses d for anything else. d may be closed before the copy, the slices
- * not. */
+ * not. Never ST_NONE. ST_ERR: out of memory. */
 enum st debug_clone(struct debug **out, const struct debug *d, debug_complain complain, void *ctx,
                     struct err *e) BASE_MUST_USE;
 
@@ -206,7 +208,7 @@ bool debug_is_lineless(const struct debug *d);
  * of them, and returns n. It uses only the known ranges; several threads may call it, while one is
  * in debug_read_unit. debug_scan_units reads the units whose ranges are unknown or, in DWARF 2, may
  * be more than low_pc and high_pc, so that all ranges are known; no other thread may use d
- * meanwhile. */
+ * meanwhile. It never returns ST_NONE; ST_ERR: out of memory. */
 size_t debug_find_known_units(const struct debug *d, uint64_t address, size_t *units, size_t max);
 enum st debug_scan_units(struct debug *d, struct err *e) BASE_MUST_USE;
 /* A range of addresses that a unit claims. */
@@ -217,7 +219,7 @@ struct debug_claim {
 /* Gives the claims of all units, for a caller that reads the whole file, in reverse order of
  * precedence: for an address, debug_find_known_units takes the last claim in this array first. To
  * find claims, units whose ranges are not known are read. *out is malloc'ed (never NULL). Never
- * ST_NONE. */
+ * ST_NONE. ST_ERR: out of memory. */
 enum st debug_claims(struct debug *d, struct debug_claim **out, size_t *count,
                      struct err *e) BASE_MUST_USE;
 /* Returns the bytes of the unit in .debug_info, or for an object file of a debug map the bytes of
@@ -225,8 +227,8 @@ enum st debug_claims(struct debug *d, struct debug_claim **out, size_t *count,
 uint64_t debug_unit_size(struct debug *d, size_t unit);
 /* Reads one unit alone into *out, which is all zeros, or a unit that was read before, whose memory
  * is used again. On damage inside the unit the part before the damage is kept, and complain is
- * called. The unit of an object file that is missing or changed is empty. ST_ERR: nothing could be
- * read, or out of memory; *out is released. */
+ * called. The unit of an object file that is missing or changed is empty. Never ST_NONE. ST_ERR:
+ * nothing could be read, or out of memory; *out is released. */
 enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out,
                         struct err *e) BASE_MUST_USE;
 /* Is the unit's source in assembler, in which one line, a macro's, may make several functions? */

@@ -37,9 +37,10 @@ struct debug_map {
  * empty. */
 enum st debug_map_read(struct debug_map *out, const struct object_slice *s,
                        struct err *e) BASE_MUST_USE;
-/* Copies a map to *out. Never ST_NONE. */
+/* Copies a map to *out. Never ST_NONE. ST_ERR: out of memory. */
 enum st debug_map_copy(struct debug_map *out, const struct debug_map *map,
                        struct err *e) BASE_MUST_USE;
+/* Frees the arrays of the map. */
 void debug_map_release(struct debug_map *map);
 
 #endif

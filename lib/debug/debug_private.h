@@ -180,6 +180,7 @@ bool debug_is_code(const void *d, uint64_t address);
 void debug_set_reach(struct debug_function *siblings, size_t count);
 /* Returns the unit that holds an offset in .debug_info, or NULL. */
 struct unit_entry *debug_unit_at(struct debug_file *f, uint64_t offset);
+/* Returns the unit with this index for callers of debug.h. */
 struct unit_entry *debug_code_unit(struct debug *d, size_t unit);
 /* Returns the context for reading the unit's range lists. */
 struct range_base units_range_base(const struct debug_file *f, const struct unit_entry *u);
@@ -217,6 +218,7 @@ enum st split_read(struct debug *d, struct unit_entry *skeleton, struct debug_fi
                    struct unit_entry **unit, struct err *e) BASE_MUST_USE;
 /* Gives a clone the split files that were found. */
 enum st split_clone(struct debug *c, const struct debug *d, struct err *e) BASE_MUST_USE;
+/* Frees the split files that d has read. */
 void split_release(struct debug *d);
 
 /* debug.c: does what debug_open does for a slice without a debug map. */

@@ -22,6 +22,7 @@ struct die_reader {
 /* Prepares *d for reading sections s, which must outlive it. alt: the sections of dwz's
  * supplementary file, for strings; or NULL. */
 void die_reader_init(struct die_reader *d, const struct sections *s, const struct sections *alt);
+/* Frees the abbreviation tables and closes libdwarf. */
 void die_reader_release(struct die_reader *d);
 
 /* Position in .debug_info on the way from unit to unit. Zero-initialised = the start. */
@@ -57,7 +58,8 @@ struct die_walk {
 };
 /* Begins a walk. all: it stops at every DIE, the unit's own first; else at functions that have an
  * address, and at calls inlined into such a function or outside of any function. The unit is
- * borrowed until die_walk_close, which must be called after ST_OK. */
+ * borrowed until die_walk_close, which must be called after ST_OK. Never ST_NONE. ST_ERR as for
+ * abbrev_table_of. */
 enum st die_walk_open(struct die_walk *w, struct die_reader *d, const struct die_unit *unit,
                       bool all, struct err *e) BASE_MUST_USE;
 void die_walk_close(struct die_walk *w);

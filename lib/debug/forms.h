@@ -64,6 +64,7 @@ struct form_strings {
     uint64_t str_end, line_str_end, alt_str_end;
     const struct sections *alt; /* dwz's supplementary file; NULL = none */
 };
+/* Prepares *f for reading strings; s and alt (NULL = none) must outlive it. */
 void form_strings_init(struct form_strings *f, const struct sections *s,
                        const struct sections *alt);
 /* Gives the string at an offset of a section. `end`: number of bytes up to and with the section's

@@ -33,6 +33,7 @@ struct libdwarf_file {
  * libdwarf_file_close. Never ST_NONE. Not thread safe; one per thread. */
 enum st libdwarf_file_open(struct libdwarf_file *f, const struct sections *s,
                            struct err *e) BASE_MUST_USE;
+/* Closes libdwarf; *f is then zero-initialised, which it may be before. */
 void libdwarf_file_close(struct libdwarf_file *f);
 
 /* Makes libdwarf continue to the next unit. False: there is none, or it is damaged. */

@@ -57,6 +57,7 @@ struct line_files {
     const char *comp_dir;
     uint64_t path_budget; /* bytes of paths that may still be composed */
 };
+/* Frees the lists; the paths stay in their arena. */
 void line_files_release(struct line_files *f);
 
 struct line_rows {
@@ -93,7 +94,8 @@ enum st line_header_read(const struct line_source *source, struct line_header *h
  * file, or it has no name. ST_ERR: out of memory, or the paths need more than path_budget. */
 enum st line_files_path(struct line_files *f, struct arena *arena, uint64_t number,
                         const char **path, struct err *e) BASE_MUST_USE;
-/* Composes the paths of all files marked as used. ST_ERR: paths composed before the error stay. */
+/* Composes the paths of all files marked as used. ST_ERR as for line_files_path; paths composed
+ * before the error stay. Never ST_NONE. */
 enum st line_files_compose(struct line_files *f, struct arena *arena, struct err *e) BASE_MUST_USE;
 /* Marks the file as used: line_files_compose will compose its path. */
 static inline void line_files_use(struct line_files *f, uint64_t number) {

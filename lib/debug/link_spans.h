@@ -30,6 +30,7 @@ struct link_spans {
  * case. */
 enum st link_spans_read(struct link_spans *out, const struct map_function *functions, size_t count,
                         const struct object_slice *object, struct err *e) BASE_MUST_USE;
+/* Frees the spans; *s is then empty. */
 void link_spans_release(struct link_spans *s);
 
 /* Returns the index of the first span that ends above the address; s->len: none does. */

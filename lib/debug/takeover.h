@@ -33,6 +33,7 @@ struct takeover_value {
 enum st takeover_die(struct takeover **t, const struct sections *s, const struct die_unit *unit,
                      const struct abbrev_table *table, const struct abbrev *a, uint64_t offset,
                      const struct takeover_value **out, struct err *e) BASE_MUST_USE;
+/* Closes libdwarf and frees t, which may be NULL. */
 void takeover_close(struct takeover *t);
 
 #endif

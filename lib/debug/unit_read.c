@@ -17,7 +17,8 @@ struct unit_node {
     unsigned depth;  /* depth of the node's DIE */
 };
 
-/* A function or call around the current DIE, and its node (0 = it has no code). */
+/* A function or call around the current DIE, and its node (0 = a function without code, which is
+ * left out). */
 struct scope {
     uint32_t node;
     unsigned depth;

@@ -98,7 +98,8 @@ static const struct abbrev *known_abbrev(const struct abbrev_table *t, uint64_t 
     return m ? &t->entries.data[m->value] : NULL;
 }
 
-/* Enters a declaration into the table by its code; two declarations of one code are damage. */
+/* Enters a declaration into the table by its code; two declarations of one code are damage. ST_ERR:
+ * that, or out of memory. */
 static enum st number_declaration(struct abbrev_table *t, const struct abbrev *a, struct err *e) {
     uint64_t code = a->code;
     size_t index = t->entries.len;
@@ -116,7 +117,8 @@ static enum st number_declaration(struct abbrev_table *t, const struct abbrev *a
     return ST_OK;
 }
 
-/* Reads the next declaration into the table. ST_NONE: the table ends here. */
+/* Reads the next declaration into the table. ST_NONE: the table ends here. ST_ERR: the declaration
+ * is damaged, its code was declared before, or out of memory. */
 static enum st read_declaration(struct abbrev_table *t, struct err *e) {
     if (t->entries.len == t->entries.cap && !VEC_RESERVE(&t->entries, 1)) {
         return err_nomem(e);

@@ -123,7 +123,8 @@ static inline bool is_address(uint64_t attribute) {
 }
 
 /* Adds a step: `size` bytes to skip, then the value of attribute p, which is of no fixed size or is
- * DW_AT_sibling. */
+ * DW_AT_sibling. Clears a->planned if the form is unknown, and a->simple if die_walk.c cannot skip
+ * the value itself. ST_ERR: out of memory. */
 static enum st add_step(struct abbrev_table *t, struct abbrev *a, const struct abbrev_pair *p,
                         uint32_t size, struct err *e) {
     struct abbrev_form form = form_of(&t->forms, p->form);
@@ -138,7 +139,8 @@ static enum st add_step(struct abbrev_table *t, struct abbrev *a, const struct a
 }
 
 /* Reads the attributes of a declaration and makes the steps of its plan, in which attributes of
- * fixed sizes are joined. */
+ * fixed sizes are joined. A reader that fails ends the attributes as their terminator does. ST_ERR:
+ * an attribute is damaged, there are too many, or out of memory. */
 static enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct reader *r,
                           struct err *e) {
     uint32_t size = 0; /* bytes of the attributes since the last step */
@@ -200,7 +202,7 @@ static struct abbrev_spec spec_of(const struct abbrev_forms *forms, const struct
                                 .constant = p->constant};
 }
 
-/* Appends all attributes of a declaration without a plan to t->specs. */
+/* Appends all attributes of a declaration without a plan to t->specs. ST_ERR: out of memory. */
 static enum st read_specs(struct abbrev_table *t, struct abbrev *a, struct err *e) {
     struct reader r = attribute_reader(t, a);
     a->first_wanted = (uint32_t)t->specs.len;
@@ -304,7 +306,7 @@ static bool find_mask(struct abbrev_spec *spec) {
 }
 
 /* Appends the wanted attributes of a declaration to t->wanted; unused ones of fixed size are joined
- * to bytes to skip. */
+ * to bytes to skip. Sets a->wanted_count, wanted_skip and direct. ST_ERR: out of memory. */
 static enum st plan_wanted(struct abbrev_table *t, struct abbrev *a, struct err *e) {
     struct reader r = attribute_reader(t, a);
     uint32_t skip = 0, offset = 0;

@@ -2,7 +2,8 @@
 #include "debug/debug_private.h"
 
 /* Reads one set: the offset of its unit, then (address, length) pairs, aligned to the size of a
- * pair, up to (0, 0) or the set's end. */
+ * pair, up to (0, 0) or the set's end. Empty ranges are left out. Returns ST_OK, or what `add`
+ * returned. */
 static enum st read_set(struct reader *set, uint8_t offset_size, size_t header_start,
                         enum st (*add)(void *ctx, uint64_t unit_offset, struct debug_range r,
                                        struct err *e),

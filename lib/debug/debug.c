@@ -78,7 +78,8 @@ enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
     return ST_OK;
 }
 
-/* Appends the extents of sections with instructions; none if the file has no sections. */
+/* Appends the extents of sections with instructions; none if the file has no sections. ST_ERR: out
+ * of memory. */
 static enum st code_extents(const struct object_slice *s, struct range_vec *out, struct err *e) {
     for (size_t i = 0; i < object_section_count(s); i++) {
         struct object_section_info info;

@@ -109,7 +109,7 @@ struct debug_object_name {
     uint64_t time; /* time of modification in seconds since 1970; 0 = unknown */
     bool unique;   /* no other object file of the map has this base name */
 };
-/* Returns the part of a path after its folders: "x.o", "lib.a(x.o)". */
+/* Returns the part of a path after its folders: "x.o", "lib.a(x.o)". Borrowed from the path. */
 const char *debug_object_base(const char *path);
 
 enum debug_object_state {

@@ -119,7 +119,7 @@ static void share_functions(struct debug_map *map) {
     map->objects.len = kept;
 }
 
-/* Sets name.unique of the objects whose base name no other has. */
+/* Sets name.unique of the objects whose base name no other has. ST_ERR: out of memory. */
 static enum st mark_unique(struct debug_map *map, struct err *e) {
     struct map bases = {0};
     enum st st = ST_OK;

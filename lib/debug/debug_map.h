@@ -34,7 +34,7 @@ struct debug_map {
 
 /* Reads a slice's debug map; the objects' states become DEBUG_OBJECT_FOUND. A function whose stabs
  * are not a pair is left out. ST_NONE: the slice has no function of an object file; *out is then
- * empty. */
+ * empty. ST_ERR: the symbol table is damaged, or out of memory; *out is empty then, too. */
 enum st debug_map_read(struct debug_map *out, const struct object_slice *s,
                        struct err *e) BASE_MUST_USE;
 /* Copies a map to *out. Never ST_NONE. ST_ERR: out of memory. */

@@ -186,15 +186,17 @@ struct unit_entry *debug_code_unit(struct debug *d, size_t unit);
 struct range_base units_range_base(const struct debug_file *f, const struct unit_entry *u);
 
 /* units.c: reads the headers and DIEs of all units into f->units; for the main file also the list
- * of units with code, and their ranges. */
+ * of units with code, and their ranges. Damaged units are reported and left out. ST_ERR: out of
+ * memory, or too many units (ERR_LIMIT). */
 enum st units_read(struct debug *d, struct debug_file *f, struct err *e) BASE_MUST_USE;
 /* Adds ranges from .debug_aranges to units whose DIEs have none, or have only low_pc and high_pc
- * that do not cover them. */
+ * that do not cover them. ST_ERR: out of memory. */
 enum st units_read_aranges(struct debug *d, struct err *e) BASE_MUST_USE;
-/* Adds ranges of a unit, perhaps none, to d->ranges, and sets the unit's `ranged`. */
+/* Adds ranges of a unit, perhaps none, to d->ranges, and sets the unit's `ranged`. ST_ERR: out of
+ * memory. */
 enum st units_add_ranges(struct debug *d, size_t unit, const struct range_vec *ranges,
                          struct err *e) BASE_MUST_USE;
-/* Adds one range of a unit to d->ranges. */
+/* Adds one range of a unit to d->ranges. ST_ERR: out of memory. */
 enum st units_add_range(struct debug *d, size_t unit, struct debug_range r,
                         struct err *e) BASE_MUST_USE;
 /* Sorts d->ranges; must be called after ranges were added. */
@@ -202,21 +204,22 @@ void units_sort_ranges(struct debug *d);
 
 /* die_ranges.c: appends the ranges of a DIE's code, normalised, without stripped code. *entry
  * (entry may be NULL) becomes the DIE's DW_AT_entry_pc if it is in these ranges, else the start of
- * the range listed first. ST_NONE: the DIE has no code. */
+ * the range listed first. ST_NONE: the DIE has no code. ST_ERR: the range list is damaged, and the
+ * ranges before the damage were appended; or out of memory. */
 enum st die_ranges(const struct debug *d, struct range_base *base, const struct die_attrs *a,
                    struct range_vec *out, uint64_t *entry, struct err *e) BASE_MUST_USE;
 
 /* split.c: finds the files of all split units of the main file; units_read must have read the main
  * file. The DIEs of split units are read when needed. d->split_units counts the units whose file
- * was not found or cannot be used. */
+ * was not found or cannot be used. finder may be NULL: no file is found. ST_ERR: out of memory. */
 enum st split_find_all(struct debug *d, const struct debug_split_finder *finder,
                        struct err *e) BASE_MUST_USE;
 /* Reads the unit that a skeleton stands for: *unit, in *file. ST_ERR: its file cannot be opened.
  * ST_NONE: there is no such unit, or its file could not be opened before; the skeleton's own DIEs
- * count then. */
+ * count then. The unit lives as long as d. */
 enum st split_read(struct debug *d, struct unit_entry *skeleton, struct debug_file **file,
                    struct unit_entry **unit, struct err *e) BASE_MUST_USE;
-/* Gives a clone the split files that were found. */
+/* Gives a clone the split files that were found. ST_ERR: out of memory. */
 enum st split_clone(struct debug *c, const struct debug *d, struct err *e) BASE_MUST_USE;
 /* Frees the split files that d has read. */
 void split_release(struct debug *d);
@@ -236,19 +239,20 @@ enum st debug_read_dwarf(struct debug *d, size_t unit, struct debug_unit *out,
 
 /* aranges.c: calls add for each range of .debug_aranges that is not empty, with the offset of its
  * unit. Sets of an unsupported kind are skipped, and the first set of a damaged length ends the
- * reading. */
+ * reading. Returns ST_OK, or what `add` returned. */
 enum st aranges_read(const struct sections *s,
                      enum st (*add)(void *ctx, uint64_t unit_offset, struct debug_range r,
                                     struct err *e),
                      void *ctx, struct err *e) BASE_MUST_USE;
 
 /* origin.c: finds the names and the declaration of a DIE with these attributes through
- * abstract_origin and specification, across units and files. */
+ * abstract_origin and specification, across units and files. ST_ERR: one of these DIEs is damaged,
+ * or out of memory; *out has what was found before. */
 enum st origin_resolve(struct debug *d, struct debug_file *f, struct unit_entry *u,
                        const struct die_attrs *a, struct origin *out, struct err *e) BASE_MUST_USE;
 /* Gives the file number o->decl_file of o->decl_unit, which is not the unit being read, and the
  * file's path, which lives as long as d. ST_NONE: the unit has no line table or no such file, the
- * file's name is empty, or its path cannot be composed. */
+ * file's name is empty, or its path cannot be composed. ST_ERR: out of memory. */
 enum st origin_file(struct debug *d, const struct origin *o, struct other_file **file,
                     const char **path, struct err *e) BASE_MUST_USE;
 

@@ -169,7 +169,8 @@ static inline void take_spec(struct take *t, const struct die_at *at,
 /* Reads the values of a DIE that has no plan at the offsets that libdwarf found. libdwarf 20210528
  * takes DW_FORM_addrx3 for four bytes, so the distance to the next value must be the size that we
  * know for the form. A value of an unknown form counts as absent; as the last value it is an error,
- * because the DIE's end is unknown. */
+ * because the DIE's end is unknown. ST_ERR: a place is not that of the next value, or the DIE's end
+ * is unknown. */
 static enum st take_placed(struct take *t, const struct die_at *at, const struct abbrev *a,
                            const struct takeover_value *values, struct err *e) {
     bool known = true; /* the form of the value before this one is known */

@@ -12,7 +12,7 @@ enum st die_attrs_read(struct die_reader *d, const struct die_unit *unit, struct
                        struct abbrev_table *t, const struct abbrev *a, uint64_t offset,
                        struct die_attrs *out, uint64_t *sibling, struct err *e) BASE_MUST_USE;
 
-/* Fails with ERR_TRUNCATED: the DIE at the offset ends after its unit. */
+/* Fails with ERR_TRUNCATED: the DIE at the offset ends after its unit. Returns ST_ERR. */
 enum st die_cut(const struct reader *r, uint64_t offset, struct err *e);
 
 /* Reads DW_AT_sibling, relative to the unit; returns 0 if its form is not supported. */

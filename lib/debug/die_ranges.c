@@ -25,7 +25,7 @@ static bool inside(const struct range_vec *v, size_t from, uint64_t address) {
 }
 
 /* Reads the range of a DIE with low_pc and high_pc, as most functions and calls have. ST_NONE: the
- * range is empty or stripped. */
+ * range is empty or stripped. *entry is set as by die_ranges. ST_ERR: out of memory. */
 static enum st one_range(const struct debug *d, const struct die_attrs *a, struct range_vec *out,
                          uint64_t *entry, struct err *e) {
     struct debug_range r = {.low = a->low,

@@ -41,7 +41,8 @@ static inline enum st find_abbrev(struct die_reader *d, struct abbrev_table *t, 
 }
 
 /* Reads the attributes and *tag of the DIE at the offset. lone: only this DIE is read, so its
- * abbreviation table is not kept. ST_NONE: a null entry is there. */
+ * abbreviation table is not kept. ST_NONE: a null entry is there. ST_ERR: the abbreviation is
+ * unknown or damaged, the DIE's end is not known, or out of memory. */
 static enum st read_die_at(struct die_reader *d, const struct die_unit *unit, uint64_t offset,
                            bool lone, struct die_attrs *out, uint16_t *tag, struct err *e) {
     struct abbrev_table *t;
@@ -108,7 +109,8 @@ static bool is_c(uint32_t language) {
 }
 
 /* Reads the unit's DIE; if it has base attributes, it is read twice, because attributes that depend
- * on them may precede them. */
+ * on them may precede them. ST_ERR: there is no DIE (ERR_UNREAD), the DIE is not that of a unit, or
+ * it cannot be read. */
 static enum st read_unit_die(struct die_reader *d, struct die_unit *u, bool lone,
                              struct die_attrs *attrs, struct err *e) {
     struct err why = {0};
@@ -183,7 +185,8 @@ static uint64_t walk_offset(const struct die_walk *w) {
 }
 
 /* Checks that the sibling attribute of a DIE which ended here, with all its children, points here.
- * If not, one of the two is damaged. */
+ * If not, one of the two is damaged. ST_ERR: it points elsewhere. A sibling of 0 stands for no
+ * attribute, and fits. */
 static inline enum st check_sibling(const struct die_walk *w, uint64_t sibling, struct err *e) {
     uint64_t at = walk_offset(w) - w->unit->offset;
     if (sibling == 0 || sibling == at) {
@@ -218,7 +221,8 @@ static inline enum st enter_children(struct die_walk *w, const struct abbrev *a,
     return ST_OK;
 }
 
-/* Goes up a level at a null entry, which ends the children of a DIE. */
+/* Goes up a level at a null entry, which ends the children of a DIE. The walk is done when the
+ * unit's own DIE has ended. ST_ERR: that DIE's sibling attribute points elsewhere. */
 static inline enum st leave_children(struct die_walk *w, struct err *e) {
     if (w->depth == 0) {
         w->done = true;
@@ -263,7 +267,8 @@ static enum st skip_planless(struct die_walk *w, const struct abbrev *a, uint64_
     return st == ST_OK ? ST_OK : err_copy(e, &why);
 }
 
-/* Skips a DIE that the walk does not stop at. */
+/* Skips a DIE that the walk does not stop at. ST_ERR: the DIE's end is unknown or after the unit's
+ * end. */
 static inline enum st skip_unwanted(struct die_walk *w, const struct abbrev *a, uint64_t offset,
                                     uint64_t *sibling, struct err *e) {
     if (!a->planned) {

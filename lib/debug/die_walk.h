@@ -40,7 +40,7 @@ enum st die_units_next(struct die_reader *d, struct die_units *at, struct die_un
                        struct die_attrs *attrs, struct err *e) BASE_MUST_USE;
 
 /* Reads the attributes of the DIE at an offset inside the unit; damaged ones are left out as by
- * die_units_next. ST_NONE: no DIE is there. */
+ * die_units_next. ST_NONE: no DIE is there. ST_ERR: the DIE cannot be read, or out of memory. */
 enum st die_attrs_at(struct die_reader *d, const struct die_unit *unit, uint64_t offset,
                      struct die_attrs *out, struct err *e) BASE_MUST_USE;
 

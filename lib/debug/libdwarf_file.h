@@ -30,7 +30,8 @@ struct libdwarf_file {
 };
 
 /* Opens libdwarf over sections. Their bytes are borrowed, and *f must stay where it is, until
- * libdwarf_file_close. Never ST_NONE. Not thread safe; one per thread. */
+ * libdwarf_file_close. Never ST_NONE. Not thread safe; one per thread. ST_ERR (ERR_UNSUPPORTED):
+ * libdwarf cannot read them, or has no memory. */
 enum st libdwarf_file_open(struct libdwarf_file *f, const struct sections *s,
                            struct err *e) BASE_MUST_USE;
 /* Closes libdwarf; *f is then zero-initialised, which it may be before. */

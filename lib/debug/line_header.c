@@ -156,7 +156,8 @@ static enum st read_list_v5(struct table *t, struct line_names *list, struct err
     return read_file_entries(t, &f, count, list, e);
 }
 
-/* Reads the list of folders or files that t->r is at, and moves t->r past it. */
+/* Reads the list of folders or files that t->r is at, and moves t->r past it. ST_ERR: the list is
+ * damaged, or out of memory; *list has the elements before. */
 static enum st read_line_list(struct table *t, bool files, struct line_names *list, struct err *e) {
     list->section = SECTION_LINE;
     enum st st =
@@ -169,7 +170,8 @@ static enum st read_line_list(struct table *t, bool files, struct line_names *li
 
 /* ---- header ---- */
 
-/* Reads the header's fixed part. On return r is at the lists and ends with the header. */
+/* Reads the header's fixed part. On return r is at the lists and ends with the header. ST_ERR: the
+ * table is damaged, of an unsupported version, or could not be relocated. */
 static enum st read_line_fixed(struct reader *r, const struct line_source *source,
                                struct line_header *h, struct err *e) {
     *r = section_reader(source->sections, SECTION_LINE);

@@ -37,7 +37,8 @@ static uint32_t link_file(uint32_t file, size_t count, size_t base) {
 }
 
 /* Moves a function to its addresses in the linked file; a function of which nothing was linked then
- * has no ranges. `ranges` is scratch memory. */
+ * has no ranges. `ranges` is scratch memory. ST_ERR: no visits of spans are left (ERR_LIMIT), or
+ * out of memory. */
 static enum st link_function(struct linker *l, const struct debug_unit *part, size_t file_base,
                              struct range_vec *ranges, struct debug_function *f, struct err *e) {
     struct debug_function was = *f;
@@ -79,7 +80,7 @@ static int by_function_place(const void *a, const void *b) {
 }
 
 /* Sorts functions, which all have a range, by lowest address; equal ones stay in the order of the
- * file. */
+ * file. ST_ERR: out of memory. */
 static enum st sort_functions(struct debug_function *f, size_t count, struct err *e) {
     size_t i = 1;
     while (i < count && f[i - 1].ranges->low <= f[i].ranges->low) {
@@ -120,7 +121,8 @@ static size_t keep_linked(struct debug_function *f, size_t count) {
 }
 
 /* Sorts the inlined calls below the functions and drops those without code; a group is sorted after
- * its parent has its final place. */
+ * its parent has its final place. Counts the functions and calls that are left in
+ * l->out->node_count. ST_ERR: out of memory. */
 static enum st settle_children(struct linker *l, struct debug_function *roots, size_t count,
                                struct err *e) {
     VEC(struct debug_function *) open = {0}; /* functions whose children are still to be sorted */
@@ -169,7 +171,8 @@ static enum st link_functions(struct linker *l, const struct debug_unit *part, s
 /* ---- lines ---- */
 
 /* Appends the rows of a sequence that hold for addresses in a span, and an end-of-sequence row.
- * Rows with an address below `from` are left out. */
+ * Rows with an address below `from` are left out. Appends nothing if the sequence and the span do
+ * not meet. ST_ERR: no visits are left (ERR_LIMIT), or out of memory. */
 static enum st link_sequence(struct linker *l, const struct debug_unit *part, size_t file_base,
                              const struct debug_sequence *s, const struct link_span *span,
                              uint64_t from, struct err *e) {
@@ -221,7 +224,7 @@ static int by_address(const void *a, const void *b) {
 }
 
 /* Fills *out with the ranges of the unit's functions, joined, and their starts. *out needs
- * release_code in any case. */
+ * release_code in any case. ST_ERR: out of memory. */
 static enum st read_code(const struct debug_unit *part, struct functions_code *out, struct err *e) {
     for (size_t i = 0; i < part->function_count; i++) {
         const struct debug_function *f = &part->functions[i];
@@ -244,7 +247,8 @@ static void release_code(struct functions_code *c) {
 /* Appends the part of a sequence that lies in a span, cut where functions end: a sequence of an
  * object file runs on through the padding between functions. A symbol that is no function of the
  * unit, such as one in assembler, keeps its lines. A row that begins in another function is left
- * out, unless the unit is in assembler, by the rule of lib/index (flat_unit_first_row). */
+ * out, unless the unit is in assembler, by the rule of lib/index (flat_unit_first_row). ST_ERR as
+ * for link_sequence. */
 static enum st link_span_lines(struct linker *l, const struct debug_unit *part, size_t file_base,
                                const struct debug_sequence *s, const struct link_span *span,
                                const struct functions_code *c, struct err *e) {
@@ -297,7 +301,8 @@ static int by_sequence(const void *a, const void *b) {
 
 /* ---- the unit ---- */
 
-/* Appends copies of the paths of a unit of the object file to l->files. */
+/* Appends copies of the paths of a unit of the object file to l->files. ST_ERR: out of memory, or
+ * 2^32 paths. */
 static enum st copy_files(struct linker *l, const struct debug_unit *part, struct err *e) {
     if (l->files.len + part->path_count >= DEBUG_NO_FILE ||
         !VEC_RESERVE(&l->files, part->path_count)) {
@@ -325,7 +330,8 @@ static enum st link_part(struct linker *l, const struct debug_unit *part, struct
 }
 
 /* Reads all units of the object file. A unit that cannot be read is left out; complain was called
- * for that unit. */
+ * for that unit. The first unit gives l->out its name, folder, version and language. ST_ERR as for
+ * link_sequence. */
 static enum st link_parts(struct linker *l, struct debug *object, struct err *e) {
     struct debug_unit part = {0}, *out = l->out;
     enum st st = ST_OK;

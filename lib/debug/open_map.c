@@ -7,7 +7,8 @@
 #include "debug/link_spans.h"
 #include "object/find/static_archive.h"
 
-/* Adds the ranges of a unit's functions that the debug map has; the object file is not opened. */
+/* Adds the ranges of a unit's functions that the debug map has; the object file is not opened.
+ * `ranges` is scratch memory. ST_ERR: out of memory. */
 static enum st add_unit_ranges(struct debug *d, size_t unit, struct range_vec *ranges,
                                struct err *e) {
     const struct map_object *o = &d->map.objects.data[unit];
@@ -57,7 +58,8 @@ static size_t untimed_archive(const struct map_object *o) {
 }
 
 /* Marks as changed all members without a time of an archive that has a changed member without a
- * time: the archive was rebuilt, and functions of the same sizes may have other lines. */
+ * time: the archive was rebuilt, and functions of the same sizes may have other lines. ST_ERR: out
+ * of memory. */
 static enum st distrust_archives(struct debug *d, struct err *e) {
     struct map changed = {0}; /* paths of archives */
     enum st st = ST_OK;
@@ -96,7 +98,7 @@ static void count_states(struct debug *d) {
 }
 
 /* Sets the states of all object files. Where the map has no time, only the functions of a file show
- * that it is the one that was linked. */
+ * that it is the one that was linked. ST_ERR: out of memory. */
 static enum st find_objects(struct debug *d, struct err *e) {
     enum st st = ST_OK;
     for (size_t i = 0; i < d->map.objects.len && st == ST_OK; i++) {

@@ -59,7 +59,8 @@ static enum st keep_origin(struct debug *d, uint64_t key, struct origin *o, stru
 
 /* Gives the names of the DIE at a reference, from the cache if they are there. depth: number of
  * references that led here. A chain that is too deep is cached only if depth is 0: for a larger
- * depth, the chain may be too deep only because of the references that led here. */
+ * depth, the chain may be too deep only because of the references that led here. Where no DIE is,
+ * *out has no names. ST_ERR: a DIE is damaged, or out of memory. */
 static enum st follow_origin(struct debug *d, struct debug_file *f, struct die_ref ref,
                              unsigned depth, struct origin *out, struct err *e) {
     f = ref.alt ? &d->alt : f;
@@ -96,7 +97,7 @@ static enum st follow_origin(struct debug *d, struct debug_file *f, struct die_r
 }
 
 /* Adds the names of the DIE at a reference to *out. If depth > 0 and the chain is too deep, adds
- * nothing and sets out->depth to ORIGIN_TOO_DEEP. */
+ * nothing and sets out->depth to ORIGIN_TOO_DEEP. ST_ERR as for follow_origin. */
 static enum st add_reference(struct debug *d, struct debug_file *f, struct die_ref ref,
                              unsigned depth, struct origin *out, struct err *e) {
     struct origin from;
@@ -113,7 +114,7 @@ static enum st add_reference(struct debug *d, struct debug_file *f, struct die_r
 }
 
 /* Finds the names of a DIE. depth: number of references that led to it; 0 = the caller asked for
- * it. */
+ * it. ST_ERR as for follow_origin; *out then has what was found before. */
 static enum st resolve_origin(struct debug *d, struct debug_file *f, struct unit_entry *u,
                               const struct die_attrs *a, unsigned depth, struct origin *out,
                               struct err *e) {
@@ -176,7 +177,7 @@ static enum st list_table_files(struct debug *d, const struct debug_file *f,
 }
 
 /* Makes an other_table of the unit's line table. Damage in the line table is reported and costs
- * only paths. */
+ * only paths. ST_ERR: out of memory. */
 static enum st add_other_table(struct debug *d, const struct debug_file *f, struct unit_entry *u,
                                struct err *e) {
     struct other_table *t = arena_alloc(&d->arena, sizeof *t);

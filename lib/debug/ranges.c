@@ -156,7 +156,7 @@ static enum st read_range_entries(struct range_base *b, uint64_t offset, struct 
 }
 
 /* Gives the offset of a list by its index (DW_FORM_rnglistx): it stands in the table at the unit's
- * base, relative to that base. */
+ * base, relative to that base. ST_ERR: the index lies outside of the section. */
 static enum st list_offset(const struct range_base *b, uint64_t index, uint64_t *out,
                            struct err *e) {
     struct reader r = section_reader(b->sections, SECTION_RNGLISTS);

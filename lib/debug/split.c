@@ -81,7 +81,8 @@ static enum st index_split_units(struct debug_file *f, struct err *e) {
 }
 
 /* Opens a file with split units and adds it to d->split_files, where it stays even if its units
- * cannot all be read. */
+ * cannot all be read. ST_ERR: the file has no split DWARF for this processor, is damaged, or is one
+ * of too many; or out of memory. */
 static enum st add_split_file(struct debug *d, const struct debug_split *s, struct debug_file **out,
                               struct err *e) {
     struct sections sections;
@@ -103,7 +104,7 @@ static enum st add_split_file(struct debug *d, const struct debug_split *s, stru
 }
 
 /* Opens the file of a split unit as s->file: a .dwo is opened once for all its units; each unit of
- * a package counts as a file of its own. */
+ * a package counts as a file of its own. ST_ERR as for add_split_file. */
 static enum st open_split_file(struct debug *d, struct debug_split *s, struct err *e) {
     uint64_t key = (uint64_t)(uintptr_t)s->slice;
     size_t index;
@@ -121,7 +122,7 @@ static enum st open_split_file(struct debug *d, struct debug_split *s, struct er
 }
 
 /* Finds the unit that a skeleton stands for. ST_NONE: the file has no unit with the skeleton's id,
- * or could not be opened before. */
+ * or could not be opened before. ST_ERR as for add_split_file. */
 static enum st find_split_unit(struct debug *d, const struct unit_entry *skeleton,
                                struct debug_split *s, struct unit_entry **out, struct err *e) {
     size_t at;
@@ -186,7 +187,8 @@ struct split_search {
 
 /* Finds the unit that a skeleton stands for: in the package if its index has the id, as LLVM and
  * GDB do, else in the file that the skeleton names, which must have a unit of that id. ST_NONE:
- * there is no such file. s->slice is set only if ST_OK. */
+ * there is no such file. s->slice is set only if ST_OK. ST_ERR: the package's index or the file is
+ * damaged, the file is of another build, or out of memory. */
 static enum st find_split(const struct split_search *search, struct unit_entry *u,
                           struct debug_split *s, struct err *e) {
     struct debug *d = search->d;
@@ -216,7 +218,7 @@ static enum st find_split(const struct split_search *search, struct unit_entry *
 }
 
 /* Opens the package of the slice. A file of its name that is no package is reported, and the files
- * of single units are searched for instead. */
+ * of single units are searched for instead. ST_ERR: out of memory. */
 static enum st open_package(struct split_search *search, struct err *e) {
     struct debug *d = search->d;
     struct err why = {0};

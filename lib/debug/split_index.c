@@ -9,7 +9,8 @@ struct split_index {
     uint64_t end;
 };
 
-/* Reads and checks the index's header (DWARF5 §7.3.5.3). */
+/* Reads and checks the index's header (DWARF5 §7.3.5.3). ST_ERR: the header is damaged, or of an
+ * unsupported version. */
 static enum st read_index_header(struct reader *r, struct split_index *x, struct err *e) {
     x->version = reader_u32(r);
     if (x->version != 2) { /* version 5 is a half word and two bytes of padding */

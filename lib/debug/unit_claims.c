@@ -19,7 +19,8 @@ static size_t claims_at(const struct debug *d, uint64_t address, size_t *units, 
 }
 
 /* Reads a unit's functions to add their ranges. (DWARF 2 has no DW_AT_ranges: this also finds code
- * outside of the only range of the unit.) */
+ * outside of the only range of the unit.) ST_ERR: nothing of the unit can be read, or out of
+ * memory. */
 static enum st scan_unit(struct debug *d, size_t unit, struct err *e) {
     struct unit_entry *u = debug_code_unit(d, unit);
     struct debug_unit read = {0};

@@ -56,7 +56,8 @@ static enum st check_line_work(const struct debug *d, struct err *e) {
 }
 
 /* Reads a line table's header and charges its folders, files and program bytes to line_work, before
- * the program is run and only once for each unit. ERR_LIMIT: line_work is above its limit. */
+ * the program is run and only once for each unit. ERR_LIMIT: line_work is above its limit. Other
+ * errors are those of line_header_read. */
 static enum st read_line_header(struct unit_build *b, struct line_header *header, struct err *e) {
     struct line_source source = {.sections = &b->d->main.sections,
                                  .offset = b->u->stmt_list,
@@ -112,7 +113,8 @@ static enum st charge_unit(struct unit_build *b, size_t bytes, struct err *e) {
 /* ---- files ---- */
 
 /* Sets *number to the number of another unit's path, which is appended once after this unit's
- * paths; leaves *number unchanged if there is no such path. */
+ * paths; leaves *number unchanged if there is no such path. ST_ERR: the unit's paths and names take
+ * too many bytes (ERR_LIMIT), or out of memory. */
 static enum st find_other_file(struct unit_build *b, const struct origin *o, uint32_t *number,
                                struct err *e) {
     const struct other_table *t = o->decl_unit->others;
@@ -161,7 +163,7 @@ static enum st charge_names(struct unit_build *b, const struct die_attrs *a, str
 }
 
 /* Sets all members of *f but `ranges`, the children and `reach`, which stay empty until the tree is
- * laid out. */
+ * laid out. Names that cannot be found are reported and left out. ST_ERR as for find_other_file. */
 static enum st describe_function(struct unit_build *b, const struct die_attrs *a, uint64_t entry,
                                  size_t range_count, struct debug_function *f, struct err *e) {
     struct origin o;
@@ -203,7 +205,7 @@ static enum st describe_function(struct unit_build *b, const struct die_attrs *a
 }
 
 /* Adds a function, or an inlined call below node `parent`. *node is its number; 0: a function
- * without code, which is left out. A call without code is kept. */
+ * without code, which is left out. A call without code is kept. ST_ERR as for find_other_file. */
 static enum st add_function(struct unit_build *b, const struct die_attrs *a, uint32_t parent,
                             unsigned depth, uint32_t *node, struct err *e) {
     *node = 0;
@@ -294,7 +296,7 @@ static enum st walk_dies(struct unit_build *b, struct err *e) {
  * its entry. An inlined call without code may contain one with code: GCC gives the outer call an
  * empty range. The outer call stays between its caller and its callee. In DWARF 2, which has no
  * DW_AT_ranges, GCC writes only the first range of a call or function, and what was inlined into
- * the other ranges lies outside. */
+ * the other ranges lies outside. ST_ERR: out of memory. */
 static enum st adopt_ranges(struct unit_build *b, size_t parent, struct err *e) {
     struct unit_node *p = &b->nodes.data[parent];
     struct debug_function *f = &b->functions.data[parent];
@@ -328,7 +330,8 @@ static enum st adopt_ranges(struct unit_build *b, size_t parent, struct err *e) 
 }
 
 /* Gives nodes without ranges (in DWARF 2 all nodes) the ranges of their children, from the
- * innermost node outwards; nodes that still have none are left out of the tree. */
+ * innermost node outwards; nodes that still have none are left out of the tree. ST_ERR: out of
+ * memory. */
 static enum st fill_empty_nodes(struct unit_build *b, struct err *e) {
     bool all = b->dies->head.version < 3;
     for (size_t i = b->nodes.len; i > 0; i--) {
@@ -375,7 +378,7 @@ static int by_place(const void *a, const void *b) {
 }
 
 /* Sorts the children of one parent by lowest address, equal ones in the order of the file. Most
- * producers write them in this order. */
+ * producers write them in this order. ST_ERR: out of memory. */
 static enum st sort_siblings(const struct unit_build *b, uint32_t *order, size_t count,
                              struct err *e) {
     size_t i = 1;
@@ -532,7 +535,8 @@ static enum st survive_damage(struct unit_build *b, enum st st, struct err *why)
 }
 
 /* Finds the unit whose DIEs are walked: the unit itself, or its split unit. Sets b->base and
- * b->name_budget for that unit. */
+ * b->name_budget for that unit. ST_ERR: the split unit's file cannot be opened, and the unit itself
+ * is set. */
 static enum st find_dies(struct unit_build *b, struct err *e) {
     b->file = &b->d->main;
     b->dies = b->u;

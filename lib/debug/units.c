@@ -91,7 +91,7 @@ static enum st push_unit(struct debug_file *f, const struct unit_entry *u, struc
 }
 
 /* Adds the ranges of the unit's own DIE; if they are damaged, this is reported and all are left
- * out. */
+ * out. ST_ERR: out of memory. */
 static enum st add_die_ranges(struct debug *d, size_t unit, const struct die_attrs *attrs,
                               struct err *e) {
     struct unit_entry *u = debug_code_unit(d, unit);

@@ -121,7 +121,7 @@ static struct printed *slot_for(struct printed_table *t, const char *first, cons
     return answerer_find_slot(t, first, second);
 }
 
-/* Keeps a->text in slot p as the printed form of the strings. */
+/* Keeps a->text in slot p as the printed form of the strings. ST_ERR: out of memory. */
 static enum st answerer_keep(struct answerer *a, struct printed_table *t, struct printed *p,
                              const char *first, const char *second, struct err *e) {
     if (strbuf_check(&a->text, e) != ST_OK) {
@@ -258,7 +258,7 @@ static uint64_t offset_of(const struct address_question *q, uint64_t address) {
 
 /* Appends a frame as llvm-symbolizer prints it. That program takes the start of an inlined call
  * (not `real`) from DW_AT_low_pc, and prints none without it; the start of a function it always
- * knows. */
+ * knows. A start of 0 is printed as none. */
 static enum st put_llvm_symbol(struct answerer *a, const struct lookup_frame *f, bool real,
                                struct strbuf *out, struct err *e) {
     uint64_t start = real ? f->start : f->low_pc;
@@ -290,7 +290,8 @@ static enum st put_llvm_symbol(struct answerer *a, const struct lookup_frame *f,
     return st;
 }
 
-/* Appends an answer as llvm-symbolizer --output-style=JSON prints it for an address from stdin. */
+/* Appends an answer as llvm-symbolizer --output-style=JSON prints it for an address from stdin. An
+ * address that was not found gets one symbol without names. */
 static enum st put_llvm_json(struct answerer *a, bool found, uint64_t asked, struct strbuf *out,
                              struct err *e) {
     static const struct lookup_frame nothing;

@@ -156,7 +156,7 @@ static const enum dump_source source_of[] = {[LOOKUP_DWARF] = DUMP_SOURCE_DWARF,
                                              [LOOKUP_LEARNED] = DUMP_SOURCE_LEARNED};
 
 /* Fills a line from a frame that was looked up; the rules of a->paths, if not NULL, replace the
- * beginning of its file's path. */
+ * beginning of its file's path. ST_ERR: out of memory. */
 static enum st fill_mapped_line(const struct answers *a, const struct lookup_frame *frame,
                                 const struct text_home *home, struct dump_line *line,
                                 struct err *e) {
@@ -216,7 +216,7 @@ static enum st answers_resolve(struct answers *a, const struct symbol_file *file
 /* ---- the table ---- */
 
 /* Returns the slot of the key, or the free slot where it belongs. At least half of the slots are
- * free. */
+ * free. There must be slots. */
 static size_t stripe_find_slot(const struct answer_stripe *s, const struct lookup_source *source,
                                uint64_t offset, uint64_t hash) {
     size_t mask = s->slot_count - 1, at = (size_t)(hash / STRIPES) & mask;
@@ -253,7 +253,8 @@ static bool stripe_grow(struct answer_stripe *s) {
     return true;
 }
 
-/* Resolves the offset, and keeps the answer in stripe s, whose lock the caller holds. */
+/* Resolves the offset, and keeps the answer in stripe s, whose lock the caller holds. ST_ERR: out
+ * of memory, and nothing is kept. */
 static enum st add_answer(struct answers *a, struct answer_stripe *s,
                           const struct symbol_file *file, uint64_t offset, uint64_t hash,
                           struct answer *out, struct err *e) {

@@ -15,7 +15,8 @@ static const char *or_dash(const char *text) {
 /* ---- noting ---- */
 
 /* Adds an image to v->images, once for each of its verdicts and values of in_app: an image may have
- * several verdicts in a run, if an earlier run had symbols for some dumps. */
+ * several verdicts in a run, if an earlier run had symbols for some dumps. Lack of memory sets
+ * v->failed. */
 static void note_image(struct image_verdicts *v, const struct dump_image *image, const char *id) {
     struct strbuf key = {0};
     bool added = false;
@@ -45,7 +46,8 @@ static void add_column(struct strbuf *line, const char *text) {
     strbuf_addc(line, '\t');
 }
 
-/* Appends the column of the version: the app's for an image of the app, the system's for others. */
+/* Appends the column of the version: the app's for an image of the app, the system's for others.
+ * The build follows in parentheses; "-" stands for an unknown version. */
 static void verdicts_add_version(struct strbuf *line, const struct dump *d,
                                  const struct dump_image *image) {
     const char *version = image->in_app ? d->app.version : d->device.os;

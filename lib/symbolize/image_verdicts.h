@@ -13,8 +13,8 @@
 
 /* An image and its verdict. */
 struct seen_image {
-    const char *name; /* text "NAME ID ARCH", without ARCH if that is unknown; owned by
-                         image_verdicts.keys */
+    const char *name; /* text "NAME ID ARCH", without ARCH if that is unknown, with "?" for an
+                         unknown NAME; owned by image_verdicts.keys */
     enum dump_symbols symbols;
     const char *file; /* owned by the symbolizer */
     bool in_app;

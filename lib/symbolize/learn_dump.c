@@ -23,8 +23,8 @@ static bool tells_start(const struct dump_name *name, bool exact) {
     return name->offset > 0 || (exact && !name->file);
 }
 
-/* Adds the fact that follows from the name of frame i, if its image has an id and holds the start.
- * False: out of memory. */
+/* Adds the fact that follows from the name of frame i, if its image has an id and a known place,
+ * and holds the start. False: out of memory. */
 static bool learn_frame(struct dump_facts *f, const struct dump_stack *stack, size_t i,
                         const struct dump_name *name) {
     uint64_t looked_up = address_of_frame(&f->rules, stack, i);

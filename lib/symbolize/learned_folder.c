@@ -23,7 +23,8 @@ static enum st learned_folder_path(const char *folder, struct strbuf *path, stru
     return strbuf_check(path, e);
 }
 
-/* Writes the path of an image's file; *parts gets the length of its folder's path. */
+/* Writes the path of an image's file; *parts gets the length of its folder's path. ST_ERR: out of
+ * memory. */
 static enum st learned_file_path(const char *folder, const struct image_id *id, struct strbuf *path,
                                  size_t *parts, struct err *e) {
     char text[IMAGE_ID_TEXT];
@@ -41,7 +42,8 @@ bool learned_folder_is(const char *folder) {
     return len > 0 && len < PATH_MAX && stat(path, &is) == 0 && S_ISDIR(is.st_mode);
 }
 
-/* Joins the names of a file to n. *text gets the file's content. ST_NONE: there is no file. */
+/* Joins the names of a file to n. *text gets the file's content. ST_NONE: there is no file. ST_ERR:
+ * the file cannot be read, is damaged or not regular, or out of memory. */
 static enum st learned_read_file(const char *path, const struct image_id *id,
                                  struct learned_names *n, struct strbuf *text, struct err *e) {
     struct filemap file;
@@ -79,7 +81,8 @@ static enum st learned_make_folder(const char *path, struct err *e) {
                                                      : err_sys(e, errno, "cannot make '%s'", path);
 }
 
-/* Prints the names that `of` has for an image to *out. */
+/* Prints the names that `of` has for an image to *out. ST_NONE: it has none. ST_ERR: out of memory.
+ */
 static enum st learned_print_image(struct learned_names *of, const struct image_id *id,
                                    struct strbuf *out, struct err *e) {
     struct learned_list list = {0};
@@ -92,7 +95,8 @@ static enum st learned_print_image(struct learned_names *of, const struct image_
     return st;
 }
 
-/* Joins the names of an image in n to those in `all`. */
+/* Joins the names of an image in n to those in `all`. ST_NONE: n has none. ST_ERR: out of memory.
+ */
 static enum st learned_join_image(struct learned_names *all, struct learned_names *n,
                                   const struct image_id *id, struct err *e) {
     struct learned_list list = {0};

@@ -90,7 +90,8 @@ static enum st write_readable(const char *name, struct strbuf *out, bool *mangle
 }
 
 /* Joins a name to that of f if both read the same: *same says so. A mangled name is better than a
- * readable one; of two mangled or two readable ones the smaller by strcmp is. */
+ * readable one; of two mangled or two readable ones the smaller by strcmp is. ST_ERR: out of
+ * memory. */
 static enum st join_name(struct learned_function *f, const char *name, bool *same, struct err *e) {
     struct strbuf old = {0}, new = {0};
     bool old_mangled = false, new_mangled = false;
@@ -184,7 +185,8 @@ static void learned_set_conflict(struct learned_entry *first) {
 }
 
 /* Finds the entry of a chain whose name reads as this one, and gives the better of both names to
- * it; *out = NULL: there is none. *count is then the number of the chain's names. */
+ * it; *out = NULL: there is none. *count is then the number of the chain's names. ST_ERR: out of
+ * memory. */
 static enum st learned_find_reading(struct learned_image *image, struct learned_entry *first,
                                     const char *name, struct learned_entry **out, size_t *count,
                                     struct err *e) {
@@ -216,7 +218,7 @@ static enum st learned_find_reading(struct learned_image *image, struct learned_
     return ST_OK;
 }
 
-/* Joins a fact with a name, which is interned, to the chain of its start. */
+/* Joins a fact with a name, which is interned, to the chain of its start. ST_ERR: out of memory. */
 static enum st learned_add_named(struct learned_image *image, size_t first,
                                  const struct learned_function *fact, const char *name,
                                  struct err *e) {

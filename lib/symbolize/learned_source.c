@@ -106,7 +106,7 @@ enum st learned_sources_use_folder(struct learned_sources *s, const char *folder
     return own && VEC_PUSH(&s->folders, own) ? ST_OK : err_nomem(e);
 }
 
-/* Joins the names that were learned in this run (s->told) to `all`. */
+/* Joins the names that were learned in this run (s->told) to `all`. ST_ERR: out of memory. */
 static enum st join_told(const struct learned_sources *s, const struct image_id *id,
                          struct learned_names *all, struct err *e) {
     struct learned_list list = {0};

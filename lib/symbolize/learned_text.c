@@ -157,7 +157,7 @@ static bool learned_text_function(struct learned_reading *r, const char *line, c
 }
 
 /* Checks the kind of file, the version and the image's id in the first line, and sets r->told by
- * the version. */
+ * the version. ST_ERR: one of them is another. */
 static enum st learned_text_title(struct learned_reading *r, const char *line, size_t len,
                                   struct err *e) {
     enum { VERSION_LEN = 2 };

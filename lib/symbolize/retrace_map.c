@@ -116,7 +116,8 @@ static bool split_arrow(struct retrace_text line, struct retrace_text *left,
     return false;
 }
 
-/* Reads the source's lines after a method's arguments, ":20:22" or ":20". */
+/* Reads the source's lines after a method's arguments, ":20:22" or ":20". m stays unchanged if
+ * there are none. */
 static void take_source_lines(struct retrace_text rest, struct retrace_method *m) {
     if (rest.len == 0 || *rest.p != ':') {
         return;
@@ -317,7 +318,8 @@ static struct retrace_method *bound_tree(struct retrace_method *methods, size_t 
     return root;
 }
 
-/* Adds the group of the entries from index `first` on, which ends before index `end`. */
+/* Adds the group of the entries from index `first` on, which ends before index `end`. ST_ERR: out
+ * of memory. */
 static enum st add_group(struct retrace_map *m, const struct retrace_class *c, size_t first,
                          size_t end, struct err *e) {
     struct retrace_group g = {.short_name = m->methods.data[first].short_name,
@@ -338,7 +340,7 @@ static enum st add_group(struct retrace_map *m, const struct retrace_class *c, s
     return VEC_PUSH(&m->groups, g) ? ST_OK : err_nomem(e);
 }
 
-/* Sorts the entries of a class into groups by their short names. */
+/* Sorts the entries of a class into groups by their short names. ST_ERR: out of memory. */
 static enum st index_class(struct retrace_map *m, struct retrace_class *c, struct err *e) {
     enum st st = ST_OK;
     c->first_group = m->groups.len;

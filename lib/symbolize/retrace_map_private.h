@@ -23,9 +23,10 @@ struct retrace_method {
                                     method (find_entries of retrace_find.c) */
     size_t order;                /* index in the file's order */
     bool ranged;                 /* the mapping gives from and to */
-    bool sourced;     /* the mapping gives source_from; else lines are the source's own */
-    bool synthesized; /* R8 made the method, it is not in the source */
-    bool outline;     /* R8 moved its code out of other methods */
+    bool sourced; /* the mapping gives source_from; else the lines of the short method are those of
+                     the source */
+    bool synthesized;              /* R8 made the method, it is not in the source */
+    bool outline;                  /* R8 moved its code out of other methods */
     struct retrace_text positions; /* for a call of an outline: the members of "positions" */
 };
 

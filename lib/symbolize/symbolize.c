@@ -120,7 +120,7 @@ static const enum dump_symbols dump_verdicts[] = {
     [SYMBOLS_MISSING] = DUMP_SYMBOLS_MISSING,
 };
 
-/* Keeps the verdict, file and locations of an earlier run for image i. */
+/* Keeps the verdict, file and locations of an earlier run for image i. ST_ERR: out of memory. */
 static enum st keep_image(struct symbolize_work *w, size_t i, struct err *e) {
     struct dump_image *image = &w->d->images[i];
     bool failed = false;
@@ -226,7 +226,7 @@ static uint64_t start_of_name(const struct symbolize_work *w, const struct symbo
 
 /* Resolves a place by the dump's own name of its frame: outside of all images by the lines that the
  * mapping has for the name; else, or if the mapping lacks its class, by the name itself and the
- * calls inlined into its function. */
+ * calls inlined into its function. ST_ERR: out of memory. */
 static enum st from_report(struct symbolize_work *w, const struct symbolize_place *p,
                            const struct dump_name *name, struct dump_location *out, struct err *e) {
     enum st st = w->retrace && out->image < 0
@@ -262,7 +262,7 @@ static enum st from_report(struct symbolize_work *w, const struct symbolize_plac
 
 /* Resolves a place by a source. If the image's load address is 0, where no system loads one, the
  * offset is an address of the file, and counts from the file's base; below the base nothing is
- * looked up. */
+ * looked up. ST_ERR: out of memory. */
 static enum st from_source(struct symbolize_work *w, const struct symbol_file *file,
                            const struct symbolize_place *p, struct dump_location *out,
                            struct err *e) {
@@ -284,7 +284,7 @@ static enum st from_source(struct symbolize_work *w, const struct symbol_file *f
 
 /* Resolves a place for which no file has a name: by learned names, else by the dump's own name for
  * the frame at p, else by an earlier run's answer from learned names. Where the learned and the own
- * name have one start, the own name is taken, which may have a line. */
+ * name have one start, the own name is taken, which may have a line. ST_ERR: out of memory. */
 static enum st from_names(struct symbolize_work *w, const struct symbolize_place *p,
                           const struct dump_name *name, struct dump_location *out, struct err *e) {
     const struct symbol_file *told =
@@ -305,7 +305,8 @@ static enum st from_names(struct symbolize_work *w, const struct symbolize_place
 
 /* Resolves a place for the frame at p, whose own name in the dump is `name` (NULL = none): by the
  * earlier answer if the image is kept, else by the image's file if that has names, else by
- * from_names, and if that gives nothing, by a file without names, which may know the start. */
+ * from_names, and if that gives nothing, by a file without names, which may know the start. ST_ERR:
+ * out of memory. */
 static enum st resolve_place(struct symbolize_work *w, const struct symbolize_place *p,
                              const struct dump_name *name, struct dump_location *out,
                              struct err *e) {
@@ -418,7 +419,7 @@ static void sort_image(struct symbolize_place *places, size_t count) {
 }
 
 /* Sorts the places image by image. A dump has many images with few frames each, so this takes half
- * the time of one qsort. */
+ * the time of one qsort. ST_ERR: out of memory. */
 static enum st sort_places(struct symbolize_work *w, struct err *e) {
     size_t images = w->d->image_count + 1; /* the first one stands for no image (-1) */
     size_t *ends = calloc(images + 1, sizeof *ends);
@@ -474,7 +475,8 @@ static const struct dump_name *callee_of(const struct symbolize_work *w,
 
 /* Resolves the place at index `from`, and counts the frames that share it. The place's own name is
  * that of the first of these frames that has one; in an image with a source, own names are not
- * looked up. If no frame has a name, the earlier answer of the first frame that has one is used. */
+ * looked up. If no frame has a name, the earlier answer of the first frame that has one is used.
+ * ST_ERR: out of memory. */
 static enum st resolve_run(struct symbolize_work *w, size_t from, struct dump_location *out,
                            size_t *frames, struct err *e) {
     const struct symbolize_place *p = &w->places[from], *named = p;
@@ -494,7 +496,7 @@ static enum st resolve_run(struct symbolize_work *w, size_t from, struct dump_lo
 }
 
 /* Fills the dump's locations, in the order of (image, offset), and indexes[] by the frames'
- * numbers. */
+ * numbers. ST_ERR: out of memory. */
 static enum st resolve_places(struct symbolize_work *w, uint32_t *indexes, struct err *e) {
     size_t count = 0;
     if (sort_places(w, e) != ST_OK) {

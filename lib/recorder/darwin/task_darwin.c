@@ -20,7 +20,7 @@ enum {
 };
 
 /* Reads this process's memory by <mach/vm_map.h>, as the functions of mach_vm.h are barred on iOS;
- * addresses are as wide in both. */
+ * addresses are as wide in both. False: a part of it cannot be read. */
 static bool read_own_async(void *arg, uint64_t address, void *to, size_t size) {
     vm_size_t got = 0;
     (void)arg;

@@ -30,7 +30,7 @@ struct page {
 };
 
 /* Reads bytes at an offset in the section, with checks; `at` may be a sum of 32-bit offsets, which
- * cannot overflow 64 bits. */
+ * cannot overflow 64 bits. False: they are not all in the section, or cannot be read. */
 static bool bytes_async(const struct unwind_info *u, uint64_t at, void *to, size_t size) {
     return at <= u->size && size <= u->size - at && u->address <= UINT64_MAX - u->size &&
            u->memory.read_async(u->memory.arg, u->address + at, to, size);

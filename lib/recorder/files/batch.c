@@ -216,7 +216,8 @@ static enum pack pack_open_file(struct gather *g, int fd, bool gzip) {
 }
 
 /* Restores the compressor and the content file to their state before a file that does not belong
- * into the batch; `written` was the content file's size then. */
+ * into the batch; `written` was the content file's size then. False: out of memory, or the file
+ * cannot be set back; see errno. */
 static bool roll_back(struct gather *g, z_stream *saved, uint64_t written) {
     deflateEnd(&g->z);
     if (deflateCopy(&g->z, saved) != Z_OK) {
@@ -398,9 +399,9 @@ static bool batch_read_id(const char *name, const char *end, char id[STALLREC_BA
     return true;
 }
 
-/* Finds the first batch, by id, for which stallrec_batch_done is due; found is "" if there is none.
- * Removes the lists, contents and unfinished files that belong to no batch, as a killed call leaves
- * them. */
+/* Finds the first batch, by id, for which stallrec_batch_done is due; found is "" if there is none
+ * or the folder cannot be listed, and then false is returned. Removes the lists, contents and
+ * unfinished files that belong to no batch, as a killed call leaves them. */
 static bool find_batch(int dir, char found[STALLREC_BATCH_ID]) {
     char id[STALLREC_BATCH_ID], other[NAME];
     DIR *folder = rec_folder_list(dir);

@@ -44,7 +44,8 @@ static void name_files(struct rec_dumpfile *file, const struct rec_dump *dump, b
 
 /* ---- start ---- */
 
-/* Stores the folder's absolute path, since the program may change its working directory later. */
+/* Stores the folder's absolute path, since the program may change its working directory later.
+ * False: the path is empty or too long, or the working directory is not known; see errno. */
 static bool keep_directory(struct rec_dumpfile *file, const char *directory) {
     size_t len = 0;
     if (directory[0] != '/') {

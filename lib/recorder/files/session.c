@@ -28,7 +28,8 @@ static struct flock whole_file(void) {
 
 /* Opens the session's file again after the program closed its descriptor, which also released the
  * lock. The file has its final name if another process took this process for dead. Another file of
- * that name is left alone. */
+ * that name is left alone. False: neither name is that of the session's own file, or it cannot be
+ * opened. */
 static bool open_again(struct rec_session_file *file, int dir, const struct rec_session *session) {
     struct flock lock = whole_file();
     struct rec_fd before = file->fd;

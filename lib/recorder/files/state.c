@@ -96,7 +96,7 @@ bool rec_state_parse(const char *text, uint32_t len, struct rec_state *out) {
 /* ---- files ---- */
 
 /* Opens a file of the folder. The folder may be shared with other users, so links are not
- * followed. */
+ * followed. Returns -1, with errno set, if it cannot be opened. */
 static int open_own(int dir, const char *name, int flags) {
     return openat(dir, name, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 }

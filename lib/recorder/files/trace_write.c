@@ -17,7 +17,7 @@ enum {
         48 /* bytes that suffice for a frame in a stack's line: " f", 16 digits, "+", 10 digits */
 };
 
-/* Ends the trace with a line that holds the reason. */
+/* Ends the trace with a line that holds the reason. Does nothing if the trace was ended before. */
 static void end_trace(struct rec_trace *trace, const char *why) {
     if (!trace->ended) {
         trace->ended = true;
@@ -60,7 +60,7 @@ static char *put_hex(char *at, uint64_t value) {
     return at;
 }
 
-/* Writes ns as ms, with as many decimal places as are needed. */
+/* Writes ns as ms, with as many decimal places as are needed. Returns the end of the text. */
 static char *put_ms(char *at, uint64_t ns) {
     uint64_t rest = ns % 1000000;
     at = rec_put_number(at, ns / 1000000);
@@ -75,7 +75,7 @@ static char *put_ms(char *at, uint64_t ns) {
     return at;
 }
 
-/* Writes a name as one word, in the form that replay.h describes. */
+/* Writes a name as one word, in the form that replay.h describes. Returns the end of the text. */
 static char *put_word(char *at, const char *name) {
     if (name[0] == '\0') {
         *at++ = '%';
@@ -94,7 +94,7 @@ static char *put_word(char *at, const char *name) {
     return at;
 }
 
-/* Begins a line with "at TIME " and the text `what`. */
+/* Begins a line with "at TIME " and the text `what`. Returns the end of the text. */
 static char *begin_at(struct rec_trace *trace, uint64_t at_ns, const char *what) {
     char *at = rec_put_text(begin_line(trace, LINE_MAX), "at ");
     at = put_ms(at, at_ns > trace->origin_ns ? at_ns - trace->origin_ns : 0);
@@ -162,7 +162,7 @@ static uint64_t hash_stack(const struct rec_stack *stack) {
 }
 
 /* Writes a frame as its function's start and an offset, or, if the start is not known, as its own
- * address. */
+ * address. Returns the end of the text. */
 static char *put_frame(char *at, uint64_t frame, uint64_t start) {
     bool known = start != 0 && frame >= start && frame - start <= UINT32_MAX;
     at = rec_put_text(at, known ? " f" : " ?");

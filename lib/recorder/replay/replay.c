@@ -80,7 +80,8 @@ static bool set_field(struct replay *r, struct replay_words *w) {
 }
 
 /* Executes a "set" line. If the caller has chosen a preset, the line changes no setting; "steps"
- * and "used" still apply, as the meaning of the trace's times depends on them. */
+ * and "used" still apply, as the meaning of the trace's times depends on them. False: the line is
+ * not valid; replay_fail was called. */
 static bool do_set(struct replay *r, struct replay_words *w) {
     struct stallrec_config config = r->config;
     bool ok = set_field(r, w);
@@ -196,7 +197,8 @@ static bool start(struct replay *r) {
 }
 
 /* Steps the core at all times that are due before t, unless the trace has step lines itself, and
- * sets the time to t, as an event at t precedes a step at t. */
+ * sets the time to t, as an event at t precedes a step at t. False: the trace has too many steps;
+ * replay_fail was called. */
 static bool run_until(struct replay *r, uint64_t t) {
     while (!r->told) {
         uint64_t due = r->next;

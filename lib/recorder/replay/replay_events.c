@@ -4,6 +4,8 @@
 #include "files/dump_json.h"
 #include "replay/replay_private.h"
 
+/* Executes the event that a line names; *w is at the words after the event's name. False:
+ * replay_fail was called with what is wrong. */
 typedef bool (*event_fn)(struct replay *r, struct replay_words *w);
 
 static bool on_edge(struct replay *r, enum rec_loop_event event) {
@@ -37,7 +39,8 @@ static bool on_busy(struct replay *r, struct replay_words *w) {
     return true;
 }
 
-/* Reads a stack's name; *out becomes the stack's number + 1, or 0 for `none`. */
+/* Reads a stack's name; *out becomes the stack's number + 1, or 0 for `none`. False: there is
+ * neither; replay_fail was called. */
 static bool events_find_stack(struct replay *r, struct replay_words *w, uint32_t *out) {
     const char *name = replay_next_word(w);
     uint32_t number;
@@ -224,7 +227,8 @@ static bool on_span_end(struct replay *r, struct replay_words *w) {
     return replay_step(r);
 }
 
-/* Reads a number of ms, at most a day, and sets *out to the time that many ms before now. */
+/* Reads a number of ms, at most a day, and sets *out to the time that many ms before now. False:
+ * the next word is no such number; replay_fail was called. */
 static bool read_ago(struct replay *r, struct replay_words *w, uint64_t *out) {
     uint64_t ago;
     if (!replay_parse_ms(replay_next_word(w), &ago) || ago > REPLAY_ORIGIN) {

@@ -48,7 +48,7 @@ static void add_recovered(const struct rec_recovered *got, struct recover_counts
 /* Recovers the spools of dead processes, and tries again while one of the processes of the request
  * still uses its spool: for up to PROGRAM_MS for request->pid, since the memory of a dead process,
  * and with it the lock on its spool, may outlive the report of its end for a moment, and for up to
- * request->others_ms for the other processes, whose end is awaited. */
+ * request->others_ms for the other processes, whose end is awaited. False: out of memory. */
 static bool recover_spools(struct folder_state *at, struct rec_dumpfile *file,
                            struct recover_counts *out) {
     const struct recover_request *request = at->request;

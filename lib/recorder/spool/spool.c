@@ -19,7 +19,7 @@ enum { LOCK_TRIES = 20 };
 /* ---- the file ---- */
 
 /* Allocates all blocks of the file, as a store into a sparse file raises SIGBUS if the disk is
- * full. */
+ * full. False: the blocks cannot be had; see errno. */
 static bool allocate(int fd) {
     struct rlimit limit;
     unsigned char zeros[4096] = {0};
@@ -102,7 +102,8 @@ static void *map_file(int fd) {
     return map;
 }
 
-/* Stores bytes at an offset of the file. After one store has failed, nothing is stored any more. */
+/* Stores bytes at an offset of the file. False: the store failed, or an earlier one did, after
+ * which nothing is stored any more. */
 static bool spool_store_slot(struct rec_spool *spool, size_t at, const unsigned char *bytes,
                              size_t len) {
     if (!rec_spool_works(spool)) {

@@ -39,7 +39,7 @@ static bool open_entry_async(struct cfi_cursor *c) {
 }
 
 /* Reads the augmentation data of a CIE. The letters after the 'z' of its augmentation string name
- * the data. */
+ * the data. False: they are damaged. */
 static bool read_augmentation_async(struct cfi_cursor *c, const char *letters,
                                     struct cfi_cie *cie) {
     uint64_t size = cfi_uleb_async(c);

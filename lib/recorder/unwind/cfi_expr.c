@@ -126,7 +126,7 @@ static void jump_async(struct expr *x, bool taken) {
     }
 }
 
-/* Compares two values as signed numbers. */
+/* Compares two values, as signed numbers, by one of the operators DW_OP_eq to DW_OP_ne. */
 static bool compare_async(uint8_t op, int64_t a, int64_t b) {
     switch (op) {
     case DW_OP_eq:

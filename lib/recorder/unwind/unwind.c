@@ -159,7 +159,8 @@ const struct frame_rule *unwind_cached_rule_async(struct unwinder *u, uint64_t a
 
 /* Finds, by its frame record, the CFA of a frame whose sp is not known (chain_step_async). AAPCS64
  * has the caller's x29 saved at the address in x29, and the rule holds the distance of that place
- * from the CFA. */
+ * from the CFA. False: the rule does not hold such a distance from sp, x29 is not known, or the
+ * processor is no AArch64. */
 static bool cfa_of_record_async(const struct frame_rule *rule, const struct cfi_registers *regs,
                                 uint64_t *cfa) {
     int16_t slot = rule->slot[FP_SLOT];
@@ -273,7 +274,8 @@ static bool names_callee_async(struct unwinder *u, uint64_t pc, uint64_t callee)
 
 /* Steps out of a function without rules that has pushed nothing, or one word: crti's _init and
  * _fini, a call through a wild pointer, small assembly routines. words: number of words from sp on
- * that may be its return address. */
+ * that may be its return address. False: none of these words is a return address, and *regs is
+ * unchanged. */
 static bool leaf_step_async(struct unwinder *u, const struct cfi_stack *stack, unsigned words,
                             struct cfi_registers *regs) {
     uint64_t sp = regs->value[CFI_SP];
@@ -293,7 +295,8 @@ static bool leaf_step_async(struct unwinder *u, const struct cfi_stack *stack, u
 /* Steps out of a function without rules that keeps a frame pointer, as code made at run time often
  * does, and the generated code of an interpreter. strict: step only to a caller with rules. All
  * registers but pc, sp and the frame pointer become unknown; so does sp on processors where a frame
- * pointer need not be at the top of its frame. */
+ * pointer need not be at the top of its frame. False: the frame pointer leads to no caller, and
+ * *regs is unchanged. */
 static bool chain_step_async(struct unwinder *u, const struct cfi_stack *stack, bool strict,
                              struct cfi_registers *regs) {
     uint64_t fp = regs->value[CFI_FP], next, pc, beyond;

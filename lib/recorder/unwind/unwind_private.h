@@ -56,8 +56,8 @@ _Static_assert((int)ARCH_ADDRESS_BITS <= (int)KEY_BITS, "a key holds an address"
 
 enum { FP_SLOT = ARCH_FP_SLOT, RETURN_SLOT = ARCH_SAVED_COUNT - 1 };
 
-/* Returns the rule for an address inside an instruction, from the cache or from .eh_frame. It is
- * valid until the next call. */
+/* Returns the rule for an address inside an instruction, from the cache or from .eh_frame. The rule
+ * is never NULL, and is valid until the next call. */
 const struct frame_rule *unwind_cached_rule_async(struct unwinder *u, uint64_t address);
 
 /* Returns the rule of the frame at `pc`, which is an instruction being executed if *exact is true,

@@ -23,6 +23,7 @@ struct address_sections {
  * file addresses. ST_NONE: s has no section of that name. ST_ERR: out of memory. */
 enum st address_sections_find(struct address_sections *out, const struct object_slice *s,
                               const char *name, struct err *e) BASE_MUST_USE;
+/* Frees the lists. */
 void address_sections_release(struct address_sections *a);
 
 #endif

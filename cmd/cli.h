@@ -17,8 +17,8 @@
 enum cli_status {
     CLI_OK = 0,     /* every input was read, and every output written */
     CLI_FAILED = 1, /* an input was unreadable, an output could not be written, or memory ran out */
-    CLI_USAGE = 2,
-    CLI_GATE = 3,     /* a gate failed */
+    CLI_USAGE = 2,  /* the command line is wrong */
+    CLI_GATE = 3,   /* a gate failed */
     CLI_GATE_DATA = 4 /* a gate had too little data to judge */
 };
 
@@ -207,9 +207,11 @@ struct cli_failures {
  * is not printed if too many of its input or of the run were printed already; their number is
  * printed later. The text stays in f->last. Returns false, for callers that return it. */
 bool cli_fail(struct cli_failures *f, const char *where, const struct err *e);
-/* Prints the text that cli_fail would print, in any case, and counts no failure. */
+/* Prints the line that cli_fail would print, however many were printed, unless f->told has it, and
+ * counts no failure. */
 void cli_notice(const struct cli_failures *f, const char *where, const struct err *e);
-/* Prints, in any case, and counts a failure of an output. */
+/* Prints a failure of an output, however many were printed, unless f->told has its line, and counts
+ * it. */
 void cli_fail_output(struct cli_failures *f, const char *path, const struct err *e);
 /* Prints the numbers of failures that were not printed. Returns CLI_FAILED if there were
  * failures, else CLI_OK. */
@@ -225,9 +227,11 @@ struct cli_progress {
     const char *what; /* name of the counted things, such as "dumps" */
     uint64_t started_ns, drawn_ns;
 };
+/* Prepares a line of progress; `what` is borrowed until cli_progress_end. */
 void cli_progress_begin(struct cli_progress *p, const char *what);
+/* Draws "DONE WHAT, N/s" if the line is due. */
 void cli_progress_update(struct cli_progress *p, uint64_t done);
-/* Draws the line of progress with a text in place of a count. */
+/* Draws the line of progress, if it is due, with a text in place of a count. */
 void cli_progress_text(struct cli_progress *p, const char *fmt, ...) BASE_PRINTF(2, 3);
 /* Erases the line of progress. */
 void cli_progress_end(struct cli_progress *p);

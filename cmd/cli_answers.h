@@ -46,6 +46,7 @@ void cli_answers_pass_refused(struct cli_answers *a, const char *text, size_t le
  * gave none or several; with heads, its records with tabs between them. If memory ran out, the
  * answer is a refusal for this reason. */
 void cli_answers_end(struct cli_answers *a, struct sink *out);
+/* Frees the text of the answers. */
 void cli_answers_release(struct cli_answers *a);
 
 #endif

@@ -366,7 +366,7 @@ static void note_miss(struct cli_fetch *f, const struct err *why, const struct s
 
 /* Runs the command, and puts the file that it wrote into the store. *filed gets the path there.
  * ST_NONE: the command gave no fitting file, which was counted as missed or printed; a command that
- * cannot be run is not tried again. */
+ * cannot be run is not tried again. ST_ERR: out of memory. */
 static enum st run_command(struct cli_fetch *f, const struct symbol_request *r,
                            struct strbuf *filed, struct err *e) {
     const char *store = index_store_folder(f->store);
@@ -421,7 +421,7 @@ static enum st run_command(struct cli_fetch *f, const struct symbol_request *r,
 }
 
 /* Gets a file from the store, or else by the command, unless the command missed it within the last
- * hour. ST_NONE: there is none. */
+ * hour. ST_NONE: there is none. ST_ERR: out of memory. */
 static enum st get_by_command(struct cli_fetch *f, const struct symbol_request *r, bool first,
                               char **path, struct err *e) {
     const char *store = index_store_folder(f->store);

@@ -29,8 +29,10 @@ bool cli_fetch_open(struct cli_fetch **out, const struct cli_fetch_options *o,
                     struct cli_dumps *dumps);
 /* Frees f, which may be NULL. */
 void cli_fetch_close(struct cli_fetch *f);
-/* Is a symbol_fetch, whose ctx is a struct cli_fetch. The command is asked first, unless it missed
- * the id within the last hour; then the servers, once for each id, if it is an ELF build id. */
+/* Is a symbol_fetch, whose ctx is a struct cli_fetch. With a command, the file is one that an
+ * earlier fetch put into the store, or else the command's, which is not asked if it missed the id
+ * within the last hour. If there is none, and the id is an ELF build id, the servers are asked,
+ * once for each id. ST_NONE: no file was found. ST_ERR: out of memory. */
 enum st cli_fetch_get(void *ctx, const struct symbol_request *r, char **path, struct err *e);
 /* Prints how many files were fetched and how many could not be, and in a second line how many were
  * not asked for again; a line whose numbers are 0 is left out. f may be NULL. */

@@ -404,7 +404,7 @@ static void add_folder_of(struct strbuf *b, const char *path) {
  * everybody may make names, and whose sticky bit keeps users from removing each other's names, only
  * files of the output's own user and of the folder's owner are accepted. The kernel has the same
  * rule for programs that write in place (fs.protected_symlinks, protected_regular,
- * protected_fifos). */
+ * protected_fifos). ST_ERR: another user made it, stat(2) failed, or out of memory. */
 static enum st check_not_planted(const char *path, const struct stat *there, struct err *e) {
     struct strbuf folder = {0};
     struct stat above;
@@ -430,8 +430,9 @@ static void drop_slashes(struct strbuf *path) {
     }
 }
 
-/* Follows the links at the end of *target, as open(2) does, to the name of the file itself, or of a
- * folder if one is wanted, which need not exist: there->st_mode is then 0. */
+/* Follows the links at the end of *target, as open(2) does, to the name of a file, or a folder if
+ * `folder`; it need not exist: then there->st_mode is 0. ST_ERR: as open(2) and check_not_planted.
+ */
 static enum st follow_output(struct strbuf *target, bool folder, struct stat *there,
                              struct err *e) {
     char link[PATH_MAX];

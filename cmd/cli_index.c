@@ -99,9 +99,10 @@ const char *cli_temporary_folder(void) {
 
 /* ---- making indexes ---- */
 
-/* Files of LARGE_FILE bytes or more are indexed one after the other, each by all threads, or they
- * would be finished last. Once as many small files are held back as there are threads, each thread
- * indexes small files by itself, as several threads on one would mostly wait for each other. */
+/* Files of LARGE_FILE bytes or more are indexed one after the other, each by all threads, as they
+ * would otherwise be finished last. Once as many small files are held back as there are threads,
+ * each thread indexes small files by itself, as several threads on one would mostly wait for each
+ * other. */
 enum { LARGE_FILE = 32 << 20, JOBS_PER_THREAD = 4 };
 
 struct indexing {
@@ -290,7 +291,8 @@ static enum st index_one(void *ctx, const struct index_source *source,
     return err_is(&run->failure) ? err_copy(e, &run->failure) : ST_OK;
 }
 
-/* Indexes the files of the set, and waits until all are finished. */
+/* Indexes the files of the set, and waits until all are finished. ST_ERR: out of memory, or the
+ * first error of index_one or in run->failure, which ends the work. */
 static enum st index_each(struct indexing *run, struct symbol_set *set, struct err *e) {
     unsigned threads = run->x->threads;
     enum st st =

@@ -12,8 +12,8 @@
 
 /* Opens /dev/null in place of a closed stdin, stdout or stderr, since the next file opened would
  * otherwise get that descriptor. stdin and stderr are opened for writing only and stdout for
- * reading only, so that using stdin or stdout fails, and so that programs that are run do not
- * inherit them. */
+ * reading only, so that reading stdin and writing stdout fail. Programs that are run do not inherit
+ * them. */
 static void occupy_standard_files(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) { /* the lower ones are open */

@@ -55,7 +55,7 @@ static void add_use(struct cli_symbols *s, const char *value) {
 }
 
 /* Opens the learned names: they are kept in the store of --learn, and read from it and from those
- * folders of -d that hold learned names. */
+ * folders of -d that hold learned names. ST_ERR: out of memory. */
 static enum st start_learning(struct cli_symbols *s, const struct cli_symbols_options *o,
                               struct err *e) {
     enum st st = learned_names_new(&s->names, e);

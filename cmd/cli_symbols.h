@@ -80,11 +80,11 @@ bool cli_symbols_learn(struct cli_symbols *s, struct cli_dumps *dumps, unsigned 
 int cli_symbols_run(struct cli_symbols *s, struct cli_dumps *dumps, unsigned jobs, char **operands,
                     size_t count);
 /* Calls symbolize_dump for a dump that cli_symbols_run reads; with --learn, keeps the dump's own
- * names first if the inputs are read only once. Thread safe. */
+ * names first if the inputs are read only once. Thread safe. ST_ERR as for symbolize_dump. */
 enum st cli_symbols_dump(struct cli_symbols *s, struct dump *d, struct dump_addition *add,
                          struct err *e) BASE_MUST_USE;
 /* Names a dump that cli_symbols_run reads, unless s is closed, and makes its key. *keyer is the
- * worker's, and *retired is as keyer_renew sets it. */
+ * worker's, and *retired is as keyer_renew sets it. ST_ERR as for symbolize_dump. */
 enum st cli_symbols_key(struct cli_symbols *s, struct dump *d, struct keyer **keyer,
                         struct keyer **retired, struct stall_key *key, struct err *e) BASE_MUST_USE;
 /* Prints how many frames were named by other reports, how many learned names were in conflict, and

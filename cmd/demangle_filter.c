@@ -86,7 +86,8 @@ static void on_failure(void *ctx, const char *where, const struct err *why) {
     cli_fail(f->failures, where, why);
 }
 
-/* Demangles the standard input; named: by the operand "-", which permits a terminal. */
+/* Demangles the standard input; named: by the operand "-", which permits a terminal. Returns
+ * CLI_OK, also if memory ran out, which is printed; CLI_USAGE after a message. */
 static int put_stdin(struct filter *f, const struct cli_tool *tool, bool named) {
     char input[] = "-", *inputs[] = {input};
     struct err e = {0};

@@ -19,6 +19,7 @@ struct flame_causes {
 /* Starts to colour by causes. rules are borrowed until flame_causes_release. label_depth is the
  * depth of the labels of --by=cause, 1 = the outermost frame; 0 = there are none. */
 void flame_causes_start(struct flame_causes *c, const struct rules *rules, uint32_t label_depth);
+/* Frees the texts of *c. */
 void flame_causes_release(struct flame_causes *c);
 
 /* The marks of --by=holder: the frames of a holder, and the mark between them and the frames of
@@ -29,6 +30,7 @@ struct flame_holder_marks {
     uint32_t depth;         /* depth of the outermost mark that is the last frame or a caller of it;
                                0 = there is none */
 };
+/* Fills *h, which must then stay where it is. */
 void flame_holder_marks_start(struct flame_holder_marks *h);
 
 #endif

@@ -17,7 +17,8 @@ bool flame_diff_take_limit(struct flame_diff *d, const struct cli_tool *tool, co
 }
 
 /* Checks that the weights of both sides have the same unit. An empty side has any unit; stacks of
- * an unknown unit have that of other stacks, but not that of dumps. */
+ * an unknown unit have that of other stacks, but not that of dumps. ST_ERR: ERR_USAGE, they differ.
+ */
 static enum st check_units(const struct flame_diff *d, const struct flame_inputs *in,
                            struct err *e) {
     bool base = flame_inputs_have_dumps(&d->base), now = flame_inputs_have_dumps(in);
@@ -72,7 +73,8 @@ int flame_diff_read(struct flame_diff *d, struct flame_inputs *in, char **operan
 }
 
 /* Sets *most to the larger of both sides' numbers of samples in the stacks that the limit matches;
- * folded stacks have only counts, which are used as numbers of samples. */
+ * folded stacks have only counts, which are used as numbers of samples. ST_ERR as for
+ * diff_limit_measure. */
 static enum st count_samples(const struct flame_diff *d, const struct diff_limit *l, uint64_t *most,
                              struct err *e) {
     bool separate = stack_tree_total(&d->samples.tree) > 0;
@@ -88,8 +90,8 @@ static enum st count_samples(const struct flame_diff *d, const struct diff_limit
 
 /* Judges one limit and prints the verdict, which is "not judged" if the limit is exceeded with too
  * few samples. If quiet, a limit that holds is not printed. *passed becomes true if the limit is
- * exceeded with enough samples.
- */
+ * exceeded with enough samples. ST_ERR: the limit has another unit than `unit`, or as for
+ * diff_limit_measure; nothing was printed. */
 static enum st diff_judge(const struct flame_diff *d, const struct diff_limit *l, const char *tool,
                           const char *unit, bool quiet, bool *passed, struct err *e) {
     uint64_t sums[STACK_SIDES], samples;

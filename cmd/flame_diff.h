@@ -35,6 +35,7 @@ int flame_diff_read(struct flame_diff *d, struct flame_inputs *in, char **operan
  */
 bool flame_diff_judge(const struct flame_diff *d, const char *tool, const char *unit, bool quiet,
                       struct cli_failures *failures);
+/* Frees what *d holds. */
 void flame_diff_release(struct flame_diff *d);
 
 #endif

@@ -22,7 +22,8 @@ static void inputs_fail(struct flame_inputs *run, const char *where, const struc
 
 /* ---- dumps ---- */
 
-/* Demangles the names that came with the dump; the copies belong to the dump's arena. */
+/* Demangles the names that came with the dump; the copies belong to the dump's arena. ST_ERR: out
+ * of memory. */
 static enum st demangle_names(struct dump *d, enum demangle_style style, struct err *e) {
     struct strbuf readable = {0};
     enum st st = ST_OK;
@@ -55,7 +56,8 @@ struct flame_result {
 };
 
 /* Names and classifies a dump on a worker thread, because these steps take most of the time. Keys
- * are made before names are demangled, as in stallclassify. */
+ * are made before names are demangled, as in stallclassify. ST_ERR: out of memory, or a file of
+ * names failed. */
 static enum st inputs_work(void *ctx, struct dump *d, void *result, unsigned worker,
                            struct err *e) {
     struct flame_inputs *run = ctx;
@@ -76,7 +78,8 @@ static enum st inputs_work(void *ctx, struct dump *d, void *result, unsigned wor
     return demangle_names(d, run->full_names ? DEMANGLE_FULL : DEMANGLE_SIMPLIFIED, e);
 }
 
-/* Adds a dump that counts to the tree. */
+/* Adds a dump that counts to the tree. ST_ERR: the weights pass what 64 bits hold, or out of
+ * memory. */
 static enum st fold_dump(struct flame_inputs *run, const struct dump *d,
                          const struct flame_result *r, const struct stall_count *c, struct err *e) {
     const struct fold_share share = {.ms = c->ms,
@@ -138,7 +141,7 @@ static bool is_operand(const struct flame_inputs *run, const char *name) {
 }
 
 /* Prints what is wrong with a folded input that was read to its end, or counts it as skipped if it
- * was found in a folder and is some other text, and adds up its stacks. */
+ * was found in a folder, is some other text and has no dump's name; adds up its stacks. */
 static void check_folded(struct flame_inputs *run) {
     const struct folded_stats *s = &run->reader.stats;
     struct err e = {0};
@@ -248,9 +251,9 @@ static void inputs_read_profile(struct flame_inputs *run, struct gz_input *in, s
 
 /* ---- inputs ---- */
 
-/* Reads enough bytes into the buffer to recognise the input: leading space and one more character,
- * or the first words of a text report. *len: number of these bytes; *report: the input is a text
- * report. */
+/* Reads enough bytes into the buffer to recognise the input: 16 if it has so many, and more as long
+ * as dump_stream_is_text needs more. *len: number of these bytes; *report: the input is a text
+ * report. ST_ERR: the input cannot be read, or out of memory. */
 static enum st look(struct flame_inputs *run, struct gz_input *in, size_t *len, bool *report,
                     struct err *e) {
     size_t got;
@@ -270,7 +273,9 @@ static enum st look(struct flame_inputs *run, struct gz_input *in, size_t *len, 
     return ST_OK;
 }
 
-/* Reads an input of folded stacks or a profile. ST_NONE: the input is neither. */
+/* Reads an input of folded stacks or a profile. ST_NONE: the input is neither. ST_ERR: the input
+ * cannot be read up to there, or out of memory; what is wrong in the folded stacks or the profile
+ * is printed, and the result is ST_OK. */
 static enum st other_input(void *ctx, struct gz_input *in, const char *name, struct err *e) {
     struct flame_inputs *run = ctx;
     size_t len = 0;
@@ -311,7 +316,8 @@ static enum st filter(const struct flame_inputs *run, struct stack_tree *t, stru
     return st;
 }
 
-/* Ends the folding once all inputs were read, and filters the trees. */
+/* Ends the folding once all inputs were read, and filters the trees. ST_ERR: the weights pass what
+ * 64 bits hold, or out of memory. */
 static enum st inputs_finish(struct flame_inputs *run, struct err *e) {
     enum st st = fold_finish(&run->fold, e);
     if (st != ST_OK || !(run->filter.base || run->filter.reverse)) {
@@ -322,7 +328,7 @@ static enum st inputs_finish(struct flame_inputs *run, struct err *e) {
 }
 
 /* Makes the keyers, which make the key of a dump, one for each worker, and sets run->open by the
- * filter. */
+ * filter. ST_ERR: out of memory. */
 static enum st start_keyers(struct flame_inputs *run, struct err *e) {
     enum st st = ST_OK;
     const struct key_options o = {.rules = run->rules->raw ? NULL : run->rules->set,

@@ -75,8 +75,9 @@ struct flame_inputs {
 
 /* Reads the operands, see cli_dumps_run. Returns CLI_OK, also if inputs failed, which
  * `dumps.failures` counts; CLI_USAGE or CLI_FAILED, with the error printed, if nothing could be
- * read at all. */
+ * read at all or memory ran out. */
 int flame_inputs_read(struct flame_inputs *in, char **operands, size_t count);
+/* Frees what *in holds, the tree included. */
 void flame_inputs_release(struct flame_inputs *in);
 
 /* Were dumps read, even if none of them counts? If not, the inputs were only folded stacks and

@@ -38,6 +38,7 @@ struct flame_holders {
 enum st flame_label_of(const struct flame_labels *l, const struct dump *d,
                        const struct stall_key *key, struct flame_label *out,
                        struct err *e) BASE_MUST_USE;
+/* Frees the texts of the labels. */
 void flame_label_release(struct flame_label *label);
 
 /* Makes a link for each holder in the chain of waits of a dump, from the one for which the waiting
@@ -50,6 +51,7 @@ enum st flame_holders_of(const struct dump *d, const struct stall_key *key,
                          struct flame_holders *out, struct err *e) BASE_MUST_USE;
 /* Is the name a mark of a chain of holders? */
 bool flame_is_holder_mark(const char *name, size_t len);
+/* Frees the texts of the marks. */
 void flame_holders_release(struct flame_holders *h);
 
 #endif

@@ -62,7 +62,7 @@ static void flame_describe(const struct flame_run *run, struct strbuf *out) {
 }
 
 /* Writes the picture with the colours of changes, or else of causes or of holders if options ask
- * for them. */
+ * for them. ST_ERR: out of memory. */
 static enum st write_svg_marked(const struct flame_run *run, const struct svg_options *plain,
                                 struct sink *out, struct err *e) {
     struct svg_options marked = *plain,

@@ -15,7 +15,8 @@ struct attach_totals;
 struct family_gaps {
     uint32_t loopless; /* number of processes in which no loop was seen */
     uint64_t ms;       /* number of ms for which these processes were recorded, in all */
-    uint32_t partly;   /* number of processes of whose looped_ms less than 90 % was watched */
+    uint32_t partly;   /* number of processes with a loop of whose time (looped_ms of struct
+                          attach_totals) less than 90 % was watched */
 };
 
 struct attached_family;

@@ -128,7 +128,8 @@ struct recorder_sums {
     uint64_t stalls, dumps, lost;
     int lost_error; /* errno of the last lost dump; 0: see recorder_say_lost */
     uint64_t wall_ms, watched_ms, input_ms, unwatched_ms[PRELOAD_UNWATCHED];
-    const char *unclear;            /* place of a wait of UNCLEAR; NULL: there was none */
+    const char *unclear; /* place of a wait that counts in REC_UNWATCHED_UNCLEAR, or of a sleep that
+                            brought the loop into doubt; NULL: there was none */
     uint32_t threads, thread_loops; /* number of watched threads, and of those with an event loop */
     /* Number of threads that could not be watched, because the table was full. */
     uint32_t unwatched;

@@ -57,6 +57,7 @@ const char *settings_thread_glob(const struct recorder_settings *s);
  * (sem_ms times sem_count) report a stall, of those that are on; 0: neither is on. */
 uint64_t settings_stall_ms(const struct recorder_settings *s);
 
+/* Frees the texts of s. */
 void settings_release(struct recorder_settings *s);
 
 #endif

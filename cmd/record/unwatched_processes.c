@@ -105,7 +105,7 @@ static bool read_status(const struct remote_process *process, char status[STATUS
 }
 
 /* Looks whether the library watches in the process, which reports it by the id that the process's
- * own /proc has. False as of read_status. */
+ * own /proc has. False as for read_status. */
 static bool look_at_process(struct unwatched_process *p, const struct remote_process *process,
                             const struct preload_report *report, uint64_t now_ns) {
     char status[STATUS_SIZE];

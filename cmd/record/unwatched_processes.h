@@ -39,10 +39,10 @@ void unwatched_look(struct unwatched_processes *u, const struct preload_report *
  * times. */
 uint32_t unwatched_count(const struct unwatched_processes *u, uint64_t *ms);
 /* Returns the number of living processes in which the library watches and no recorder was started,
- * as no wait was seen that starts one: not if it failed to start. mark: the entry "NAME=VALUE" of
- * their environment that tells this run's from others. A process whose environment cannot be read
- * is left out. 0 if there were more recorders, or failures, than the report has entries for, as it
- * is then not known of which process they were. */
+ * as no wait was seen that starts one. A process whose recorder failed to start does not count.
+ * mark: the entry "NAME=VALUE" of their environment that tells this run's from others. A process
+ * whose environment cannot be read is left out. 0 if there were more recorders, or failures, than
+ * the report has entries for, as it is then not known of which process they were. */
 uint32_t unwatched_left(const struct preload_report *report, const char *mark);
 /* Prints how many processes unwatched_count returns, their time and the names of the first four in
  * a line that begins with the tool's name, and the number `left_out` in another line; a line is

@@ -37,7 +37,8 @@ static void count_frames(struct sym_result *r, const struct dump *d) {
     }
 }
 
-/* Removes personal data (see dump_write_impersonal) from the text of a written dump. */
+/* Removes personal data (see dump_write_impersonal) from the text of a written dump. ST_ERR: out of
+ * memory, or the text is no object, and *text is unchanged. */
 static enum st make_impersonal(struct strbuf *text, struct err *e) {
     struct strbuf kept = {0};
     struct sink sink = sink_to_strbuf(&kept);

@@ -90,7 +90,7 @@ struct abbrev_step {
 /* The sizes of forms in units with equal struct form_sizes. */
 enum { ABBREV_FORMS = 64 };
 struct abbrev_form {
-    bool known, fixed; /* all values of the form have one size */
+    bool known, fixed; /* fixed: all values of the form have one size */
     uint8_t size, skip;
 };
 struct abbrev_forms {

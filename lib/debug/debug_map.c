@@ -96,8 +96,8 @@ static int by_object(const void *a, const void *b) {
     return order ? order : strcmp(x->name, y->name);
 }
 
-/* Sorts the functions by object, gives each object its part of them, and drops objects without
- * functions. */
+/* Sorts the functions by object, gives each object its part of them and adds their sizes to its
+ * code_bytes, and drops objects without functions. */
 static void share_functions(struct debug_map *map) {
     struct map_function *f = map->functions.data;
     size_t kept = 0, at = 0;

@@ -43,7 +43,7 @@ static bool skip_form(const struct take *t) {
     return true;
 }
 
-/* Takes an attribute that only a unit's DIE has. False: its value is damaged. */
+/* Takes an attribute that only a unit's DIE has; skips any other. False: its value is damaged. */
 static bool take_unit_attr(const struct take *t, enum abbrev_kind kind) {
     struct die_attrs *out = t->out;
     uint64_t language;

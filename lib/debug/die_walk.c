@@ -222,7 +222,8 @@ static inline enum st enter_children(struct die_walk *w, const struct abbrev *a,
 }
 
 /* Goes up a level at a null entry, which ends the children of a DIE. The walk is done when the
- * unit's own DIE has ended. ST_ERR: that DIE's sibling attribute points elsewhere. */
+ * unit's own DIE has ended. ST_ERR: the sibling attribute of the DIE whose children end points
+ * elsewhere. */
 static inline enum st leave_children(struct die_walk *w, struct err *e) {
     if (w->depth == 0) {
         w->done = true;

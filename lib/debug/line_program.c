@@ -138,7 +138,7 @@ static inline void run_standard(struct line_machine *m, const struct line_header
 }
 
 /* Runs opcodes until the program ends, a sequence ends (then *ended is true), or there is no room
- * for a row. Each opcode makes at most one row. */
+ * for a row. Each opcode makes at most one row. Returns the state of the machine then. */
 static struct line_machine run_opcodes(struct line_machine m, const struct line_header *h,
                                        struct line_files *files, bool *ended) {
     *ended = false;

@@ -81,7 +81,7 @@ static enum st distrust_archives(struct debug *d, struct err *e) {
     return st;
 }
 
-/* Counts the object files by their states. */
+/* Sets d->map_files and d->split_units to the numbers of object files by their states. */
 static void count_states(struct debug *d) {
     struct debug_map_files files = {.named = d->map.objects.len};
     for (size_t i = 0; i < d->map.objects.len; i++) {

@@ -93,7 +93,8 @@ static uint64_t range_address_at(const struct range_base *b, struct reader *list
     return address;
 }
 
-/* Reads one entry of a range list. *low >= *high if the entry is no range. */
+/* Reads one entry of a range list. *low >= *high if the entry is no range. A kind that does not
+ * exist fails the reader. */
 static void read_range_entry(const struct range_base *b, struct reader *r, uint8_t kind,
                              uint64_t *base, uint64_t *low, uint64_t *high) {
     *low = *high = 0;

@@ -403,7 +403,8 @@ static enum st sort_siblings(const struct unit_build *b, uint32_t *order, size_t
     return ST_OK;
 }
 
-/* Moves all functions to their places, along the cycles of the permutation `order`. */
+/* Moves all functions to their places, along the cycles of the permutation `order`, which becomes
+ * 0, 1, 2 and so on. */
 static void arrange_functions(struct debug_function *all, uint32_t *order, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         if (order[i] == i) {

@@ -202,7 +202,7 @@ static enum st add_arange(void *ctx, uint64_t unit_offset, struct debug_range r,
     return units_add_range(d, unit, r, e);
 }
 
-/* Fills t->public_index. False: out of memory. */
+/* Makes t->public_index, which the caller frees. False: out of memory. */
 static bool index_publicly(struct arange_target *t) {
     struct debug *d = t->d;
     size_t n = d->main.unit_count;

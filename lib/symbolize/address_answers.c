@@ -33,7 +33,7 @@ struct answerer {
     struct strbuf text;        /* scratch for one string */
     struct strbuf behind_name; /* text after a name: " (in IMAGE)", or the JSON from the name to the
                                   line number */
-    struct strbuf module;      /* JSON between an address and its symbols */
+    struct strbuf module;      /* JSON from the end of an address to its first symbol */
     struct lookup_hit hit;
 };
 
@@ -258,7 +258,7 @@ static uint64_t offset_of(const struct address_question *q, uint64_t address) {
 
 /* Appends a frame as llvm-symbolizer prints it. That program takes the start of an inlined call
  * (not `real`) from DW_AT_low_pc, and prints none without it; the start of a function it always
- * knows. A start of 0 is printed as none. */
+ * knows. A start of 0 is printed as none. ST_ERR: out of memory. */
 static enum st put_llvm_symbol(struct answerer *a, const struct lookup_frame *f, bool real,
                                struct strbuf *out, struct err *e) {
     uint64_t start = real ? f->start : f->low_pc;
@@ -291,7 +291,7 @@ static enum st put_llvm_symbol(struct answerer *a, const struct lookup_frame *f,
 }
 
 /* Appends an answer as llvm-symbolizer --output-style=JSON prints it for an address from stdin. An
- * address that was not found gets one symbol without names. */
+ * address that was not found gets one symbol without names. ST_ERR: out of memory. */
 static enum st put_llvm_json(struct answerer *a, bool found, uint64_t asked, struct strbuf *out,
                              struct err *e) {
     static const struct lookup_frame nothing;

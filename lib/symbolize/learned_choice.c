@@ -7,8 +7,10 @@ static bool told_by_two(const struct learned_function *f) {
     return f->told_by[1] != 0;
 }
 
-/* Chooses from the count > 0 functions at `of`, which have one start. Returns whether two reports
- * or more tell the start, with the same name or not. */
+/* Chooses from the count > 0 functions at `of`, which have one start: a name that two reports tell,
+ * else the only name, else none. *chosen is a conflict if several names stand equal; the number of
+ * names that stand behind others is added to counts->outvoted. Returns whether two reports or more
+ * tell the start, with the same name or not. */
 static bool choose_name(const struct learned_function *of, size_t count,
                         struct learned_function *chosen, struct learned_counts *counts) {
     size_t best = 0, names = 0;

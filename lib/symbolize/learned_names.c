@@ -218,7 +218,8 @@ static enum st learned_find_reading(struct learned_image *image, struct learned_
     return ST_OK;
 }
 
-/* Joins a fact with a name, which is interned, to the chain of its start. ST_ERR: out of memory. */
+/* Joins a fact with a name, which is interned, to the chain of its start; a name more than
+ * LEARNED_READINGS_MAX makes the start one in conflict. ST_ERR: out of memory. */
 static enum st learned_add_named(struct learned_image *image, size_t first,
                                  const struct learned_function *fact, const char *name,
                                  struct err *e) {

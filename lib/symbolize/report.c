@@ -12,7 +12,8 @@
 enum { NAME_COLUMNS = 56, IMAGE_COLUMNS = 22 };
 
 /* Prints a text of a dump, made safe for a terminal: '?' stands for each character that may not be
- * shown (text_next_shown) and each byte that is not UTF-8. Returns its width, a column for each. */
+ * shown (text_next_shown) and each byte that is not UTF-8. Returns the number of columns, one for
+ * each printed character. */
 static size_t put_safe_text(struct sink *out, const char *text) {
     size_t len = strlen(text), columns = 0;
     for (size_t i = 0; i < len; columns++) {

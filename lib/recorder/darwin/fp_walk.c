@@ -240,7 +240,7 @@ static enum caller judge_x86_64_async(const struct fp_code *code, const struct f
 
 /* ---- the walk ---- */
 
-/* Adds a frame. False: the stack is full. */
+/* Adds a frame. False: the stack is full, and is marked as truncated and incomplete. */
 static bool fp_add_async(const struct fp_code *code, struct rec_stack *out, uint64_t pc,
                          bool exact) {
     struct fp_function at = {0};

@@ -241,8 +241,8 @@ bool images_find_async(struct images *t, uint64_t address, struct rec_image *out
 
 /* ---- functions ---- */
 
-/* Returns the marks of an image with a long list of function starts, which may take the place of
- * another image's marks; NULL for any other image. */
+/* Returns the marks of an image whose list of function starts has at least MARKED_FROM bytes; new
+ * marks may take the place of another image's. NULL for any other image. */
 static struct macho_marks *marks_async(struct images *t, const struct known *k) {
     uint32_t owner = (uint32_t)(k - t->known) + 1;
     if (k->image.starts_size < MARKED_FROM) {

@@ -36,8 +36,8 @@ struct threads_darwin {
 
 /* ---- choosing threads ---- */
 
-/* Looks up the ids of the threads in the list, except for threads that are gone, the watched
- * thread and the monitor. */
+/* Looks up the ids of the first LISTED_MAX threads in the list, except for threads that are gone,
+ * the watched thread and the monitor. */
 static void identify_async(struct threads_darwin *t, const struct task_list *list) {
     thread_t monitor = pthread_mach_thread_np(pthread_self());
     t->listed_count = 0;

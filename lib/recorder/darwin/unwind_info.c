@@ -118,7 +118,7 @@ static bool start_at_async(const struct unwind_info *u, const struct sorted *in,
 }
 
 /* Sets *found to the last of `count` entries that begins at or before `offset`; UNWIND_INFO_NONE:
- * none does. */
+ * none does. UNWIND_INFO_BAD: an entry cannot be read. */
 static enum unwind_info_status page_search_async(const struct unwind_info *u,
                                                  const struct sorted *in, uint32_t count,
                                                  uint64_t offset, uint32_t *found) {

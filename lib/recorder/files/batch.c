@@ -160,7 +160,7 @@ static enum pack pack_text(struct gather *g, struct line *line, const unsigned c
 }
 
 /* Inflates the len bytes in g->in and packs the text. *end becomes true when the gzip stream is
- * complete. */
+ * complete. PACK_DAMAGED: the stream is damaged, or bytes follow its end. */
 static enum pack pack_gzip(struct gather *g, z_stream *z, struct line *line, size_t len,
                            bool *end) {
     z->next_in = g->in;

@@ -233,7 +233,8 @@ void rec_policy_count(struct rec_policy *policy, struct rec_about *about, int64_
         quota != 0 && !whitelisted(policy) && (policy->state.dumps > quota || !policy->remembered);
 }
 
-/* Remembers the file of a dump; path: its path. */
+/* Remembers the file of a dump in place of the one that was remembered longest; does nothing if
+ * path is NULL or its last part does not fit. */
 static void policy_keep_file(struct rec_policy *policy, const struct rec_dump *dump,
                              const struct rec_about *about, const char *path) {
     struct rec_policy_file *file = &policy->files[policy->next_file];

@@ -91,8 +91,8 @@ static bool do_set(struct replay *r, struct replay_words *w) {
     return ok;
 }
 
-/* Returns the address of FUNCTION or FUNCTION+OFFSET; 0: the word is not valid, or there is no
- * room. */
+/* Returns the address of FUNCTION or FUNCTION+OFFSET, and makes a new FUNCTION known; 0: the word
+ * is not valid, or there is no room. */
 static uint64_t function_address(struct replay *r, char *word) {
     uint64_t offset = 1;
     char *plus = strchr(word, '+');

@@ -79,9 +79,9 @@ bool replay_count_step(struct replay *r);
 /* Passes an event to the core with the time r->now, and to the trace that is written. For a step
  * it returns the time at which the core wants to be stepped next. */
 uint64_t replay_to_core(struct replay *r, struct rec_event event);
-/* Counts a step and, unless the trace has step lines itself, steps the core, answers its ping, and
- * writes the dumps that are due. It must be called after each event at which the core may act
- * before the next one. False: the trace has too many steps. */
+/* Counts a step and, unless the trace has step lines itself, steps the core, answers its ping if
+ * the loop answers pings, and writes the dumps that are due. It must be called after each event at
+ * which the core may act before the next one. False: the trace has too many steps. */
 bool replay_step(struct replay *r);
 /* Writes the oldest closed dump; false: there is none. */
 bool replay_write_one(struct replay *r);

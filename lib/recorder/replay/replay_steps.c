@@ -54,7 +54,6 @@ static void replay_write_closed(struct replay *r) {
     }
 }
 
-/* Counts a step, and steps the core unless the trace has step lines. */
 bool replay_step(struct replay *r) {
     if (!replay_count_step(r)) {
         return false;

@@ -7,7 +7,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-/* Reads a text into out->texts and returns it; NULL if there is none. */
+/* Reads a text into out->texts and returns it; NULL if there is none or it is damaged. */
 static const char *decode_keep_text(struct rec_get *get, struct rec_spool_dump *out) {
     char *to = out->texts + out->text_len;
     if (!rec_get_string(get, to, sizeof out->texts - out->text_len)) {

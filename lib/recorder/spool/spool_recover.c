@@ -77,7 +77,7 @@ static bool has_file(int dir, const struct rec_dump *dump) {
 
 /* Writes a dump to a file, marks it as that of a fatal stall if it is one, counts it in *out, and
  * tells how->count before and how->wrote after; does nothing if the file was written before
- * (has_file). False: the dump could not be written. */
+ * (has_file). False: the dump could not be written and counts as lost. */
 static bool write_one(const struct rec_recovery *how, struct room *room, bool fatal,
                       struct rec_recovered *out) {
     struct rec_dump *dump = &room->dump.dump;
@@ -246,8 +246,8 @@ static int spool_compare_names(const void *left, const void *right) {
     return strcmp(left, right);
 }
 
-/* Lists at most SPOOLS_MAX spools other than how->own, sorted by name. The folder is closed before
- * any file is made or removed. */
+/* Lists at most SPOOLS_MAX spools other than how->own, sorted by name, and returns their number;
+ * none if the folder cannot be listed. The folder is closed before any file is made or removed. */
 static uint32_t list_spools(const struct rec_recovery *how, file_name names[SPOOLS_MAX]) {
     uint32_t count = 0;
     DIR *folder = rec_folder_list(how->dir);

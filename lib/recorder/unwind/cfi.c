@@ -156,7 +156,7 @@ static enum cfi_status scan_async(const struct cfi_module *m, uint64_t frames, u
 }
 
 /* Searches the table of (function start, FDE) pairs, which are relative to the header, by
- * bisection. */
+ * bisection. CFI_NONE: no FDE covers the address. CFI_BAD: the table or the FDE is damaged. */
 static enum cfi_status cfi_search_async(const struct cfi_module *m, struct cfi_cursor table,
                                         uint64_t count, uint64_t address, struct cfi_fde *fde) {
     uint64_t lo = 0, hi = count < table.left / 8 ? count : table.left / 8;

@@ -144,7 +144,8 @@ static bool compare_async(uint8_t op, int64_t a, int64_t b) {
     }
 }
 
-/* Executes an operator on two values. False: `op` is no such operator. */
+/* Executes an operator on two values. False: `op` is no such operator. A division that has no
+ * result sets x->status. */
 static bool binary_async(struct expr *x, uint8_t op) {
     if (op != DW_OP_xor && (op < DW_OP_and || op > DW_OP_ne || op == DW_OP_neg || op == DW_OP_not ||
                             op == DW_OP_plus_uconst || op == DW_OP_bra)) {
@@ -343,7 +344,9 @@ static enum cfi_step find_cfa_async(const struct cfi_row *row, const struct cfi_
     return CFI_STEP_OK;
 }
 
-/* Sets *value to the caller's value of register `n`. */
+/* Sets *value to the caller's value of register `n`. CFI_STEP_UNKNOWN: the value is undefined, or
+ * in a register that is not known. CFI_STEP_CUT: it is not in the copy of the stack. The other
+ * results are those of cfi_eval_async. */
 static enum cfi_step find_value_async(const struct cfi_row *row, unsigned n, uint64_t cfa,
                                       const struct cfi_stack *stack,
                                       const struct cfi_registers *regs, uint64_t *value) {

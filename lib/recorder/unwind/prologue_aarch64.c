@@ -91,7 +91,8 @@ static bool lowers_sp_async(uint32_t insn) {
                !is_async(insn, MASK_IMM_SP, SUB_SP_FP);
     }
     if (is_async(insn, UINT32_C(0x3f20001f), UINT32_C(0x0b20001f)) || /* ADD, SUB (extended) */
-        is_async(insn, UINT32_C(0xffa0f01f), UINT32_C(0x0420501f)) || /* ADDVL, ADDPL of SVE */
+        is_async(insn, UINT32_C(0xffa0f01f),
+                 UINT32_C(0x0420501f)) || /* ADDVL, ADDPL of SVE; ADDSVL, ADDSPL of SME */
         (is_async(insn, UINT32_C(0x1f80001f),
                   UINT32_C(0x1200001f)) && /* AND, ORR, EOR (immediate) */
          !is_async(insn, UINT32_C(0x60000000), UINT32_C(0x60000000)))) { /* not ANDS: x31 is zero */

@@ -256,7 +256,7 @@ static void find_call_async(void *arg, const struct cfi_module *module) {
     c->call = prologue_call_before_async(module, c->pc, &c->target);
 }
 
-/* Does a call instruction end at `pc`, in a module or in code made at run time? */
+/* Does a call instruction end at `pc`? is_made_call_async answers if `pc` - 1 is in no module. */
 static bool follows_call_async(struct unwinder *u, uint64_t pc) {
     struct call_before c = {.pc = pc, .call = PROLOGUE_NO_CALL};
     bool in_module = u->modules.find_async(u->modules.arg, pc - 1, find_call_async, &c);

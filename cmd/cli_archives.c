@@ -29,7 +29,7 @@ struct archive_reading {
 static bool read_archive(int fd, const struct archive_reading *outer);
 
 /* Returns the kind of an open file by its first bytes; a gzip counts only if it holds a tar. The
- * file is rewound. */
+ * file is rewound; PACKED_NOT, too, if it cannot be. */
 static enum packed_kind kind_of_open(int fd, const char *name) {
     uint8_t head[PACKED_HEAD];
     ssize_t got = pread(fd, head, sizeof head, 0);

@@ -75,8 +75,8 @@ static void read_operand(void *ctx, int fd, const char *name, bool found) {
     d->read += d->skipped.count == skipped;
 }
 
-/* Prints "2 files are not dumps: README.md, notes"; this is a failure if there was no other
- * input. */
+/* Prints "2 files are not dumps: README.md, notes", unless d->quiet; if there was no other input,
+ * this is a failure, which is always printed. */
 static void tell_skipped(struct cli_dumps *d) {
     struct strbuf text = {0};
     struct err e = {0};
@@ -95,8 +95,8 @@ static void tell_skipped(struct cli_dumps *d) {
     strbuf_release(&text);
 }
 
-/* Prints "1 report holds no stall: a.ips:1 (an .ips of …)"; this is a failure if the inputs gave
- * nothing else. */
+/* Prints "1 report holds no stall: a.ips:1 (an .ips of …)", unless d->quiet; if the inputs gave
+ * nothing else, this is a failure, which is always printed. */
 static void tell_no_stall(struct cli_dumps *d) {
     uint64_t n = d->no_stall.count;
     struct strbuf text = {0};
@@ -250,8 +250,8 @@ static bool add_map(struct cli_dumps *d, struct report_maps *maps, const char *p
     return st == ST_OK;
 }
 
-/* Parses the values of --path-map into rules. Returns CLI_OK, or CLI_USAGE or CLI_FAILED with the
- * error printed. */
+/* Parses the values of --path-map, of which there are none if `rules` is NULL, into d->paths.
+ * Returns CLI_OK, or CLI_USAGE or CLI_FAILED with the error printed. */
 static int load_path_rules(struct cli_dumps *d, const struct cli_list *rules) {
     struct err e = {0};
     for (size_t i = 0; rules && i < rules->len; i++) {

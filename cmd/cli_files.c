@@ -46,8 +46,8 @@ static bool cli_is_same_file(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Passes an open input, or the members of an archive, to on_input, unless it is the regular file to
- * which stdout goes: reading that would never end, as each line read adds another one to it. */
+/* Passes an open input, or the members of an archive, to on_input, but fails for the regular file
+ * to which stdout goes: reading that would never end, as each line read adds another one to it. */
 static void pass_input(struct input_walk *w, int fd, const char *name, bool found) {
     struct stat in, out;
     if (fstat(fd, &in) == 0 && S_ISREG(in.st_mode) && fstat(STDOUT_FILENO, &out) == 0 &&
@@ -430,9 +430,8 @@ static void drop_slashes(struct strbuf *path) {
     }
 }
 
-/* Follows the links at the end of *target, as open(2) does, to the name of a file, or a folder if
- * `folder`; it need not exist: then there->st_mode is 0. ST_ERR: as open(2) and check_not_planted.
- */
+/* Follows the links at the end of *target, as open(2) does, to the name of a file, or of a folder
+ * if `folder`; there->st_mode is 0 if none exists. ST_ERR as open(2), check_not_planted. */
 static enum st follow_output(struct strbuf *target, bool folder, struct stat *there,
                              struct err *e) {
     char link[PATH_MAX];

@@ -31,8 +31,8 @@ static void add_default(struct strbuf *path) {
     }
 }
 
-/* Frees the default store, and sets *store to NULL, unless only this user and root may write to
- * it. ST_ERR: out of memory. */
+/* Frees the default store, and sets *store to NULL, unless only this user and root may write to it.
+ * The reason is then in *absent, or printed if absent is NULL. ST_ERR: out of memory. */
 static enum st keep_if_own(struct index_store **store, struct err *absent,
                            const struct cli_failures *failures, struct err *e) {
     struct err why = {0};

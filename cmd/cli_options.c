@@ -230,8 +230,8 @@ static int next_letter(struct cli_parser *p) {
     return take_value(p, o, typed, o->arg ? rest : NULL);
 }
 
-/* Ends the command after --help or --version: sets p->status by whether stdout could be written,
- * and returns CLI_EXIT. */
+/* Ends the command after --help or --version: sets p->status to CLI_OK, or to CLI_FAILED if stdout
+ * could not be written, which is printed unless a pipe was closed. Returns CLI_EXIT. */
 static int end_of_text(struct cli_parser *p) {
     bool written = fflush(stdout) == 0 && !ferror(stdout);
     if (!written && errno != EPIPE) {

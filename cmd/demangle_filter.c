@@ -34,7 +34,8 @@ static void put_text(struct filter *f, const char *text, size_t len) {
     sink_write(&f->output->sink, strbuf_cstr(&f->out), f->out.len);
 }
 
-/* Writes the waiting bytes that are whole words; all waiting bytes if `end`. */
+/* Writes the waiting bytes that are whole words, and those of a word that is longer than the buffer
+ * as they are; all waiting bytes if `end`. */
 static void put_waiting(struct filter *f, bool end) {
     size_t start = 0, whole = end ? f->have : demangle_text_whole(f->bytes, f->have);
     if (f->in_long_word) {

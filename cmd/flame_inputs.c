@@ -78,7 +78,8 @@ static enum st inputs_work(void *ctx, struct dump *d, void *result, unsigned wor
     return demangle_names(d, run->full_names ? DEMANGLE_FULL : DEMANGLE_SIMPLIFIED, e);
 }
 
-/* Adds a dump that counts to the tree. ST_ERR: the weights pass what 64 bits hold, or out of
+/* Adds a dump that counts to the tree; if only waits for locks count and the dump waits for none,
+ * adds its ms to run->others_ms instead. ST_ERR: the weights pass what 64 bits hold, or out of
  * memory. */
 static enum st fold_dump(struct flame_inputs *run, const struct dump *d,
                          const struct flame_result *r, const struct stall_count *c, struct err *e) {
@@ -173,7 +174,8 @@ static void check_folded(struct flame_inputs *run) {
     run->rounded += s->rounded;
 }
 
-/* Reads the rest of a folded input, whose first `got` bytes are in the buffer. */
+/* Reads the rest of a folded input, whose first `got` bytes are in the buffer. Prints and counts
+ * what is wrong with it. */
 static void read_folded(struct flame_inputs *run, struct gz_input *in, size_t got) {
     struct err e = {0};
     enum st st = ST_OK;

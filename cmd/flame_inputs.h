@@ -21,7 +21,7 @@
 #include "flame_labels.h"
 
 /* The inputs. The caller zeroes the struct and sets the members up to quiet, calls
- * flame_inputs_read, and uses the tree and the counts. */
+ * flame_inputs_read, uses the tree and the counts, and calls flame_inputs_release in any case. */
 struct flame_inputs {
     const struct cli_tool *tool;
     struct fold_options options;

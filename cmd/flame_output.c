@@ -39,8 +39,9 @@ static uint64_t sum_of(const struct stack_pair *pair, enum stack_side side) {
     return pair->tree.node_count > 0 ? pair->nodes[0].total[side] : 0;
 }
 
-/* Appends a summary: for --diff the change; for dumps "12.4 s stalled in 7 stalls, 38 % of it
- * sampled"; for other inputs their weight and number of distinct stacks. */
+/* Appends a summary: for --diff the change and whether the first side was scaled; for dumps "12.4 s
+ * stalled in 7 stalls, 38 % of it sampled"; for other inputs their weight and number of distinct
+ * stacks. */
 static void flame_describe(const struct flame_run *run, struct strbuf *out) {
     const struct stack_tree *t = &run->inputs.tree;
     if (run->diff.on) {

@@ -527,7 +527,7 @@ static int addr_process(struct addr_run *run, char **operands, size_t count) {
     return cli_exit_status(&run->failures);
 }
 
-/* Demangles names in place of looking up addresses; no file is opened. */
+/* Demangles names in place of looking up addresses; no file is opened. Returns the exit status. */
 static int demangle_words(const struct cli_parser *p, bool full_names) {
     struct cli_failures failures = {.tool = tool.name};
     struct cli_output output;

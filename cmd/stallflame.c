@@ -299,8 +299,8 @@ static bool flame_check_options(const struct flame_run *run) {
     return true;
 }
 
-/* Rejects the options of --diff if it is not given, and, if it is given, the options that it
- * excludes. False: an error was printed. */
+/* Rejects the options of --diff if it is not given, and, if it is given, the options and operands
+ * that it excludes. False: an error was printed. */
 static bool check_diff(const struct flame_run *run, const struct cli_parser *p) {
     const struct flame_diff *d = &run->diff;
     char typed[CLI_TYPED];
@@ -353,8 +353,8 @@ static bool was_read(const struct flame_inputs *in) {
     return stack_tree_total(&in->tree) > 0 || in->dumps.failures.count == 0;
 }
 
-/* Was enough read to write an output? Reading nothing is a failure that leaves an older picture in
- * place, and a difference needs both sides. */
+/* Was enough read, on each side of a difference, to write an output: a stack, or at least no failed
+ * input? If not, an older picture stays in place. */
 static bool has_output(const struct flame_run *run) {
     return was_read(&run->inputs) && (!run->diff.on || was_read(&run->diff.base));
 }

@@ -276,8 +276,9 @@ static uint64_t heeded_options(const struct sym_settings *set, const char **why)
     return ~limits;
 }
 
-/* Are all given options used? An unused option is refused, because it may be a gate that would then
- * never fail. False: an error was printed. */
+/* Do all given options and operands fit together? An unused option is refused, because it may be a
+ * gate that would then never fail; so is an output that would replace an input or another output.
+ * False: an error was printed. */
 static bool fits(const struct cli_parser *p, const struct sym_settings *set) {
     const char *why;
     const struct cli_option *useless = cli_useless(p, heeded_options(set, &why));

@@ -205,7 +205,8 @@ static void find_children(struct attached_family *f) {
     f->listed_ns = in_time ? stallrec_clock_ns() : 0;
 }
 
-/* Removes members that ended, except for the first, whose end the caller handles. */
+/* Removes members that ended, and keeps their totals in f->ended; the first stays, whose end the
+ * caller handles. */
 static void end_members(struct attached_family *f) {
     for (uint32_t i = f->count; i-- > 1;) {
         struct attach *a = f->member[i];

@@ -484,7 +484,8 @@ void recorder_say_taken_back(uint64_t now_ns, uint64_t was_ms) {
 
 /* ---- the whole summary ---- */
 
-/* Prints the stalls that were found, and the watched time, in one line. */
+/* Prints in one line the stalls that were found and the watched time, or why none could be found;
+ * with set->quiet only that no event loop was seen and that there were no stalls. */
 static void say_finds(const struct preload_report *report, const struct recorder_sums *sums,
                       const struct recorder_settings *set, const char *name, bool complete) {
     uint64_t stall_ms = settings_stall_ms(set);

@@ -298,7 +298,8 @@ static bool ends_recording(void *arg, struct sent_signal sent) {
            sent.number == SIGQUIT;
 }
 
-/* Recovers dumps that an earlier stallrec, killed while it recorded, left in the folder. */
+/* Recovers the dumps that programs which have died, or an earlier stallrec that was killed while it
+ * recorded, left in the folder, and prints their number unless set->quiet. */
 static void recover_earlier(const struct recorder_settings *set) {
     struct recover_counts got;
     const struct recover_request request = {.directory = set->directory,

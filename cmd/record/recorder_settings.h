@@ -28,7 +28,7 @@ struct recorder_settings {
     uint32_t pid;         /* running process to record; 0: a program is run */
     uint64_t for_seconds; /* length of the recording; 0: until the process ends */
     bool attach;          /* the program is recorded from outside, without the library */
-    bool top;             /* a line is printed each second */
+    bool top;             /* --top was given: a line is printed each second */
     /* "all", or a glob for names of threads; NULL: only the main thread is watched. */
     const char *threads;
 };

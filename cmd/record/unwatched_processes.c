@@ -104,8 +104,9 @@ static bool read_status(const struct remote_process *process, char status[STATUS
            remote_status_number(status, "NSpid:", has_other_proc(process), own_id);
 }
 
-/* Looks whether the library watches in the process, which reports it by the id that the process's
- * own /proc has. False as for read_status. */
+/* Looks whether the library watches in the process, which is in the report by the id that the
+ * process's own /proc has. If not, sets the name and the times in *p; if so, forgets since when it
+ * was unwatched, unless unwatched_is_sure. False as for read_status. */
 static bool look_at_process(struct unwatched_process *p, const struct remote_process *process,
                             const struct preload_report *report, uint64_t now_ns) {
     char status[STATUS_SIZE];
@@ -185,7 +186,8 @@ static bool has_environment(const char *folder, const char *mark) {
     return has;
 }
 
-/* Has a process with this id, that which it has itself, a recorder, or one that failed to start? */
+/* Does the report have a recorder, or one that failed to start, in the process of this id? pid: the
+ * id in the process's own namespace of ids. */
 static bool is_accounted_for(const struct preload_report *report, uint32_t pid) {
     for (uint32_t i = 0; i < PRELOAD_PROCESSES; i++) {
         if (__atomic_load_n(&report->process[i].pid, __ATOMIC_RELAXED) == pid) {

@@ -73,8 +73,8 @@ static inline const char *section_shown(const struct sections *s, const char *te
     const char *shown = s->names ? bcsymbolmap_text(s->names, text) : NULL;
     return shown ? shown : text;
 }
-/* Returns the NUL-terminated string at an offset of a string section, by section_shown, borrowed;
- * NULL if the section has no NUL in the SECTION_STRING_MAX bytes from there. */
+/* Returns the NUL-terminated string at an offset of a string section, as section_shown gives it,
+ * borrowed; NULL if the section has no NUL in the SECTION_STRING_MAX bytes from there. */
 const char *section_string(const struct sections *s, enum section_id id, uint64_t offset);
 /* Reads an address of 4 or 8 bytes. */
 static inline uint64_t section_address(struct reader *r, uint8_t address_size) {

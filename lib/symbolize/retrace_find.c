@@ -114,8 +114,8 @@ static void search_class(struct line_search *s, const struct retrace_class *c,
     }
 }
 
-/* Adds a method to the output of retrace_map_find; an entry without a range is left for
- * find_by_name. */
+/* Adds a method to the output of retrace_map_find, which has at most RETRACE_LINES_MAX; an entry
+ * without a range is left for find_by_name. */
 static void take_retraced_method(struct line_search *s, const struct retrace_method *method) {
     if (!method->ranged) {
         return;

@@ -18,9 +18,9 @@ size_t rec_dumpfile_size(void);
 
 /* Makes `directory` if it is missing (but not its parents) and checks that files can be made in it.
  * memory: rec_dumpfile_size() bytes, aligned for any type, in use until the last write. flags: as
- * in struct stallrec_config; only STALLREC_PLAIN_JSON has an effect: dumps are not compressed, as
- * they also are if zlib refuses. mode: file_mode of struct stallrec_config. STALLREC_ERR_DIRECTORY:
- * see errno. */
+ * in struct stallrec_config; only STALLREC_PLAIN_JSON has an effect: dumps are not compressed.
+ * Without it they are compressed, unless zlib refuses the memory. mode: file_mode of struct
+ * stallrec_config. STALLREC_ERR_DIRECTORY: see errno. */
 enum stallrec_error rec_dumpfile_init(struct rec_dumpfile **out, void *memory,
                                       const char *directory, uint32_t flags, uint32_t mode);
 

@@ -121,7 +121,7 @@ static bool final_name(const char *live, char final[REC_FILE_NAME]) {
 }
 
 /* Does the file end in a complete line? It is empty if the process was killed before its first
- * write. */
+ * write. False, too, if it cannot be read. */
 static bool session_is_whole(int dir, const char *name) {
     char last = '\0';
     int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

@@ -148,7 +148,8 @@ static void add_config(struct rec_trace *trace, const struct stallrec_config *co
 /* ---- stacks ---- */
 
 static uint64_t trace_mix(uint64_t hash, uint64_t value) {
-    hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd); /* the finaliser of MurmurHash3 */
+    hash = (hash ^ value) *
+           UINT64_C(0xff51afd7ed558ccd); /* with a multiplier of MurmurHash3's finaliser */
     return hash ^ hash >> 33;
 }
 

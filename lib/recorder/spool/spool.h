@@ -69,7 +69,8 @@ void rec_spool_suspend(struct rec_spool *spool, bool suspended);
 bool rec_spool_remains(const struct rec_spool *spool, int dir);
 
 /* Removes the file with the dumps in it from the folder `dir`, and unmaps it. If dir is -1, the
- * file is only unmapped, and the next start recovers its dumps. */
+ * file is only unmapped, and the next start recovers its dumps. Does nothing if the spool has no
+ * file. */
 void rec_spool_close(struct rec_spool *spool, int dir);
 
 #endif

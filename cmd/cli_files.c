@@ -423,7 +423,7 @@ static enum st check_not_planted(const char *path, const struct stat *there, str
     return st;
 }
 
-/* Drops the slashes behind a path, by which a link would be followed at once. */
+/* Drops the slashes behind a path other than "/", by which a link would be followed at once. */
 static void drop_slashes(struct strbuf *path) {
     while (path->len > 1 && path->data[path->len - 1] == '/') {
         strbuf_truncate(path, path->len - 1);

@@ -73,10 +73,10 @@ bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o
 bool cli_symbols_learn(struct cli_symbols *s, struct cli_dumps *dumps, unsigned jobs,
                        char **operands, size_t count);
 /* Calls cli_dumps_run with the dumps that cli_symbols_open got, after cli_symbols_learn; with
- * --learn, the learned names are added to its store if cli_dumps_run returned CLI_OK. Prints how
- * many dumps have names that R8 made short, unless dumps->quiet. If s is closed, cli_symbols_run
- * only calls cli_dumps_run. Returns the result of cli_dumps_run; CLI_FAILED, with the error
- * printed, if the first reading failed. */
+ * --learn, the learned names are added to its store if cli_dumps_run returned CLI_OK; a failure of
+ * this is printed and counted in dumps->failures. Prints how many dumps have names that R8 made
+ * short, unless dumps->quiet. If s is closed, cli_symbols_run only calls cli_dumps_run. Returns the
+ * result of cli_dumps_run; CLI_FAILED, with the error printed, if the first reading failed. */
 int cli_symbols_run(struct cli_symbols *s, struct cli_dumps *dumps, unsigned jobs, char **operands,
                     size_t count);
 /* Calls symbolize_dump for a dump that cli_symbols_run reads; with --learn, keeps the dump's own

@@ -142,7 +142,8 @@ static bool is_operand(const struct flame_inputs *run, const char *name) {
 }
 
 /* Prints what is wrong with a folded input that was read to its end, or counts it as skipped if it
- * was found in a folder, is some other text and has no dump's name; adds up its stacks. */
+ * was found in a folder, is empty or some other text, and has no dump's name; adds up its stacks.
+ */
 static void check_folded(struct flame_inputs *run) {
     const struct folded_stats *s = &run->reader.stats;
     struct err e = {0};

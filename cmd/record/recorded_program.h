@@ -29,8 +29,8 @@ char *recorder_find_library(void);
 /* Makes the folder if it is missing, for dumps of this file_mode (struct stallrec_config). False,
  * with errno set: it cannot be made, is no folder, or cannot be written to. */
 bool recorder_make_folder(const char *path, uint32_t file_mode);
-/* Makes the file of the trace, or empties it, and returns its absolute path; NULL with errno
- * set. */
+/* Makes the file of the trace, or empties it, and returns its absolute path, which the caller
+ * frees; NULL with errno set. */
 char *recorder_make_trace(const char *path);
 
 #endif

@@ -137,7 +137,8 @@ struct recorder_sums {
      * with one that were watched for less than RECORDER_WATCHED_PERCENT percent of their time. */
     uint32_t loops, loopless, partly;
     const struct preload_process *first; /* first process with a loop; NULL: none has one */
-    const struct preload_process *main;  /* the program itself; NULL: it never waited */
+    const struct preload_process *main;  /* the program itself; NULL: no recorder reports of it, as
+                                            it never waited for instance */
 };
 
 /* ---- sums ---- */

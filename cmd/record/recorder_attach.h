@@ -5,8 +5,9 @@
 #include "record/recorder_settings.h"
 
 /* Records the process settings->pid until it ends, settings->for_seconds (if not 0) have passed, or
- * SIGHUP, SIGINT, SIGQUIT or SIGTERM comes. Returns the exit status: 0, or 125 if the process
- * cannot be recorded. */
+ * SIGHUP, SIGINT, SIGQUIT or SIGTERM comes. With settings->follow, the processes that it starts are
+ * recorded, too, for up to two seconds after its own end. Returns the exit status: 0, or 125 if the
+ * process cannot be recorded. */
 int recorder_attach_process(const struct recorder_settings *settings);
 
 /* Runs the program argv, whose file is `path`, records it until it ends or settings->for_seconds

@@ -13,8 +13,8 @@ static enum st read_set(struct reader *set, uint8_t offset_size, size_t header_s
     uint8_t address_size = reader_u8(set), segment_size = reader_u8(set);
     if (reader_failed(set) || version < 2 || version > 5 || segment_size != 0 ||
         (address_size != 4 && address_size != 8)) {
-        return ST_OK; /* a set of an unsupported kind is skipped, because unit DIEs give the same
-                         ranges */
+        return ST_OK; /* a set of an unsupported kind is skipped: the DIEs of the unit or of its
+                         functions give its ranges */
     }
     size_t pair = 2u * address_size, done = reader_pos(set) + header_start;
     reader_skip(set, (pair - done % pair) % pair);

@@ -82,7 +82,7 @@ struct comparison {
     uint64_t padding; /* bytes between a function's end and the next bound, at most */
 };
 
-enum { X86_PADDING = 15 }; /* functions have multiples of 16 as addresses */
+enum { X86_PADDING = 15 }; /* functions mostly have multiples of 16 as addresses */
 
 static enum st begin_comparison(struct comparison *c, const struct object_slice *object,
                                 struct err *e) {

@@ -189,8 +189,9 @@ static void add_stack(struct rec_trace *trace, const struct rec_stack *stack, ui
     end_line(trace, at);
 }
 
-/* Returns the number under which the trace describes the stack. When three quarters of the
- * table are used it is emptied: stacks are then described again, with new numbers. */
+/* Returns the number under which the trace describes the stack, and describes the stack if the
+ * trace does not yet. When three quarters of the table are used it is emptied: stacks are then
+ * described again, with new numbers. */
 static uint32_t name_stack(struct rec_trace *trace, const struct rec_stack *stack) {
     uint64_t hash = hash_stack(stack);
     if (trace->stack_count >= REC_TRACE_STACKS / 4 * 3) {

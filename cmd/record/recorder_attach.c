@@ -342,7 +342,8 @@ int recorder_attach_process(const struct recorder_settings *set) {
 /* ---- a program that stallrec starts ---- */
 
 /* Runs in the child: waits until the parent watches this process, so that the program is seen from
- * its first instruction on, then runs the program. */
+ * its first instruction on, then runs the program. If it cannot be run, writes errno to `failed`
+ * and ends. */
 static void run_child(const char *path, char **argv, int go, int failed, const sigset_t *mask) {
     char word;
     int error = EINTR;

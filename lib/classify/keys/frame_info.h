@@ -30,7 +30,7 @@ struct recent_frame {
     /* Part of a key of by_raw: the name, and one byte after it the linkage name. */
     const char *function;
     size_t function_len, linkage_len;
-    size_t code;     /* for a frame without a name: `code` of its image */
+    size_t code;     /* for a frame without a name: its raw_frame_code */
     uint64_t offset; /* for a frame without a name: the frame's offset in the image, in bytes */
     struct frame_info *info; /* info of the frame; NULL = the entry is empty */
 };

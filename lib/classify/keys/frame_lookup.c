@@ -70,7 +70,7 @@ static struct recent_frame recent_like(const struct raw_frame *f) {
         r.function_len = strlen(f->function);
         r.linkage_len = f->linkage ? strlen(f->linkage) : 0;
     } else {
-        r.code = f->facts->code;
+        r.code = raw_frame_code(f);
         r.offset = f->offset;
     }
     return r;

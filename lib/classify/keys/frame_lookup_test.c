@@ -101,6 +101,25 @@ static void frames_that_differ_are_told_apart(void **state) {
     table_free(t, rules);
 }
 
+/* Offsets in an image whose load address is not known are not offsets in its file. */
+static void a_frame_of_an_unplaced_image_has_no_id(void **state) {
+    (void)state;
+    for (int unplaced_first = 0; unplaced_first < 2; unplaced_first++) {
+        struct rules *rules = NULL;
+        struct frame_table *t = table_new(&rules);
+        struct frame_info *infos[2];
+        for (int i = 0; i < 2; i++) {
+            struct place p;
+            place_make(&p, 1, "/var/A/Shop.app/Shop", NULL, 64);
+            p.image.unplaced = (i == 0) == unplaced_first;
+            infos[p.image.unplaced] = find(t, &p);
+        }
+        assert_string_equal(infos[0]->image, "01000000-0000-0000-0000-000000000000");
+        assert_string_equal(infos[1]->image, "app");
+        table_free(t, rules);
+    }
+}
+
 /* Each device has its own path of the app, so the number of cached images must have a limit. */
 static void images_without_end_are_forgotten(void **state) {
     (void)state;
@@ -201,6 +220,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_is_one_wherever_its_app_is_installed),
         cmocka_unit_test(frames_that_differ_are_told_apart),
+        cmocka_unit_test(a_frame_of_an_unplaced_image_has_no_id),
         cmocka_unit_test(images_without_end_are_forgotten),
         cmocka_unit_test(a_name_far_from_its_function_is_none),
         cmocka_unit_test(far_names_are_believed_in_images_that_rules_say_are_the_apps),

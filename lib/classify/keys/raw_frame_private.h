@@ -27,6 +27,12 @@ struct raw_frame {
     uint64_t offset;               /* offset of an unresolved function in its image */
 };
 
+/* Returns the number of the frame's image, with its id or without, which identifies frames in it
+ * that have no names. The frame is in an image. */
+static inline size_t raw_frame_code(const struct raw_frame *f) {
+    return 2 * f->facts->code + (f->id != NULL);
+}
+
 /* frame_info.c. Makes the info of a frame that was not met before and appends it to t->infos.
  * NULL: out of memory. */
 struct frame_info *raw_frame_info(struct frame_table *t, const struct raw_frame *f);

@@ -23,12 +23,13 @@ static bool tells_code(const struct frame_info *info) {
     return info->resolved ? info->function[0] != '\0' : strcmp(info->function, "+0x0") != 0;
 }
 
-/* Does the key have the function, perhaps as one of a linked library? */
+/* Does the key have the function, perhaps as one of a linked library? A function without a name is
+ * known by its image, too. */
 static bool shows_function(const struct key *key, const struct frame_info *info) {
     for (size_t i = 0; i < key->count; i++) {
         const struct frame_info *f = key->frames[i].info;
-        if (strcmp(f->function, info->function) == 0 &&
-            (info->resolved || strcmp(f->image, info->image) == 0)) {
+        if (f->canonical == info->canonical ||
+            (info->resolved && strcmp(f->function, info->function) == 0)) {
             return true;
         }
     }
@@ -58,7 +59,7 @@ static struct frame_info *former_frame(struct keyer *k, const struct former_stac
     const struct dump *d = s->dump;
     return s->was->locations && s->was->locations[i] < d->location_count
                ? frame_of_location(&k->table, d, &d->locations[s->was->locations[i]])
-               : frame_of_address(&k->table, d, s->was, i);
+               : former_address(k, d, s->was, i);
 }
 
 /* Does the former key have a frame that tells which code it is? */
@@ -84,7 +85,7 @@ static bool former_shows(struct keyer *k, const struct former_stack *s, const st
         if (!told && !info) {
             return false;
         }
-        told = told || (tells_code(info) && shows_function(was, info));
+        told = told || (shows_function(was, info) && tells_code(info));
         if (told && !shows_now(k, s, i, now, shows)) {
             return false;
         }
@@ -139,6 +140,20 @@ static bool has_starts(const struct dump *d, const struct dump_stack *s) {
     return false;
 }
 
+/* Makes the stack, which has no locations, the one whose frames are looked up once. False: out of
+ * memory. */
+static bool former_begin(struct keyer *k, const struct dump_stack *s) {
+    k->by_former.len = 0;
+    if (s->frame_count && !VEC_RESERVE(&k->by_former, s->frame_count)) {
+        return false;
+    }
+    for (size_t i = 0; i < s->frame_count; i++) {
+        k->by_former.data[i] = NULL;
+    }
+    k->former = s;
+    return true;
+}
+
 enum st find_former_keys(struct keyer *k, const struct dump *d, const struct judged_stack *chosen,
                          struct stall_key *out, struct err *e) {
     struct dump_stack raw = *chosen->stack;
@@ -158,5 +173,10 @@ enum st find_former_keys(struct keyer *k, const struct dump *d, const struct jud
         k->table.startless = false;
     }
     raw.locations = NULL;
-    return st == ST_OK ? find_ids(k, &nameless, out, out->was[KEY_NAMELESS], e) : st;
+    if (st == ST_OK && !former_begin(k, &raw)) {
+        st = err_nomem(e);
+    }
+    st = st == ST_OK ? find_ids(k, &nameless, out, out->was[KEY_NAMELESS], e) : st;
+    k->former = NULL;
+    return st;
 }

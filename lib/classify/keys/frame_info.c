@@ -17,6 +17,7 @@ void frame_table_release(struct frame_table *t) {
     map_release(&t->by_key);
     map_release(&t->by_caller);
     VEC_RELEASE(&t->infos);
+    VEC_RELEASE(&t->nameless);
     VEC_RELEASE(&t->images);
     VEC_RELEASE(&t->known_images);
     arena_release(&t->image_arena);
@@ -247,20 +248,14 @@ static bool frame_is_owned(const struct frame_info *info) {
     return info->in_app && !info->linked && info->resolved && !side_is_told(info);
 }
 
-/* Sets the members that keys use, and info->canonical to the first info with this image and
- * function, which may be `info` itself. False: out of memory. */
-static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct frame_info *info,
-                        size_t index) {
+/* Sets info->image and info->framework, which name the frame's image in keys. False: out of memory.
+ */
+static bool set_key_image(struct frame_table *t, const struct raw_frame *f,
+                          struct frame_info *info) {
     char id[IMAGE_ID_TEXT] = "";
-    if (!f->function) {
-        strbuf_addstr(&t->function, "+0x");
-        strbuf_addhex(&t->function, f->offset);
-        if (f->id) {
-            image_id_text(f->id, id);
-        }
+    if (!f->function && f->id) {
+        image_id_text(f->id, id);
     }
-    info->image_name = frame_table_keep(t, &t->image);
-    info->function = frame_table_keep(t, &t->function);
     if (id[0]) {
         info->image = arena_strdup(&t->arena, id, strlen(id));
     } else {
@@ -276,10 +271,20 @@ static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct
         bool known = info->image_name && strcmp(info->image_name, "?") != 0;
         info->framework = info->vendor ? info->vendor : known ? info->image_name : "";
     }
-    bool asks = frame_is_owned(info) && info->function;
-    info->owner_len = asks ? names_owner(info->function, strlen(info->function)) : 0;
-    if (!info->image_name || !info->function || !info->image || t->function.failed ||
-        t->image.failed) {
+    return info->image != NULL;
+}
+
+/* Sets info->function to t->function, or, for a frame without a name, to its offset, and what
+ * follows from it; info->canonical becomes the first info with this image and function, which may
+ * be `info` itself. False: out of memory. */
+static bool set_key_function(struct frame_table *t, const struct raw_frame *f,
+                             struct frame_info *info, size_t index) {
+    if (!f->function) {
+        strbuf_addstr(&t->function, "+0x");
+        strbuf_addhex(&t->function, f->offset);
+    }
+    info->function = frame_table_keep(t, &t->function);
+    if (!info->function || t->function.failed) {
         return false;
     }
     const char *enclosing;
@@ -294,6 +299,19 @@ static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct
         return false;
     }
     info->canonical = entry->value == index ? info : t->infos.data[entry->value];
+    return true;
+}
+
+/* Sets the members that keys use. False: out of memory. */
+static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct frame_info *info,
+                        size_t index) {
+    info->image_name = frame_table_keep(t, &t->image);
+    if (!info->image_name || t->image.failed || !set_key_image(t, f, info) ||
+        !set_key_function(t, f, info, index)) {
+        return false;
+    }
+    bool asks = frame_is_owned(info);
+    info->owner_len = asks ? names_owner(info->function, strlen(info->function)) : 0;
     return true;
 }
 
@@ -324,13 +342,9 @@ static bool find_witness(struct frame_table *t, const struct raw_frame *f,
     return !t->qualified.failed && (info->witness || t->qualified.len == 0);
 }
 
-struct frame_info *raw_frame_info(struct frame_table *t, const struct raw_frame *f) {
-    struct frame_info *info = arena_alloc(&t->arena, sizeof *info);
-    size_t index = t->infos.len;
-    if (!info || !VEC_PUSH(&t->infos, info)) {
-        return NULL;
-    }
-    info->index = index;
+/* Makes the info of a frame from its image, its name and the rules. */
+static bool make_info(struct frame_table *t, const struct raw_frame *f, struct frame_info *info,
+                      size_t index) {
     info->side = f->side;
     info->in_app = info->said_in_app = f->side == SIDE_APP;
     info->in_image = f->facts != NULL;
@@ -338,7 +352,6 @@ struct frame_info *raw_frame_info(struct frame_table *t, const struct raw_frame 
     info->reason = "";
     info->resolved = f->function != NULL;
     strbuf_clear(&t->image);
-    strbuf_clear(&t->function);
     if (!f->image || !*f->image) {
         strbuf_addc(&t->image, '?');
     } else if (t->rules) {
@@ -353,9 +366,54 @@ struct frame_info *raw_frame_info(struct frame_table *t, const struct raw_frame 
         strbuf_addstr(&t->function, f->function);
         cap_function(&t->function);
     }
-    return find_made_for(t, f, info) && find_witness(t, f, info) && finish_info(t, f, info, index)
-               ? info
-               : NULL;
+    return find_made_for(t, f, info) && find_witness(t, f, info) && finish_info(t, f, info, index);
+}
+
+/* Returns the place of the info like which those of the other nameless frames of the image are
+ * made. NULL: out of memory. */
+static struct frame_info **nameless_place(struct frame_table *t, const struct raw_frame *f) {
+    size_t code = raw_frame_code(f);
+    while (t->nameless.len <= code) {
+        if (!VEC_PUSH(&t->nameless, NULL)) {
+            return NULL;
+        }
+    }
+    return &t->nameless.data[code];
+}
+
+/* Makes the info of a frame in an image without a name. Rules see its image alone, so that the
+ * infos of an image's nameless frames differ only in what their offsets say. */
+static bool make_nameless(struct frame_table *t, const struct raw_frame *f, struct frame_info *info,
+                          size_t index) {
+    struct frame_info **like = nameless_place(t, f);
+    if (!like) {
+        return false;
+    }
+    if (*like) {
+        *info = **like;
+        info->index = index;
+        info->as_linked = info->as_app = NULL;
+        info->vote_epoch = info->votes = info->newest = 0;
+        return set_key_function(t, f, info, index);
+    }
+    if (!make_info(t, f, info, index)) {
+        return false;
+    }
+    *like = info;
+    return true;
+}
+
+struct frame_info *raw_frame_info(struct frame_table *t, const struct raw_frame *f) {
+    struct frame_info *info = arena_alloc(&t->arena, sizeof *info);
+    size_t index = t->infos.len;
+    if (!info || !VEC_PUSH(&t->infos, info)) {
+        return NULL;
+    }
+    info->index = index;
+    strbuf_clear(&t->function);
+    bool nameless = f->facts && !f->function;
+    bool made = nameless ? make_nameless(t, f, info, index) : make_info(t, f, info, index);
+    return made ? info : NULL;
 }
 
 /* Returns the canonical info of like's image and function; if there is none, a copy of `like`

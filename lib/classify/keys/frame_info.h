@@ -81,6 +81,8 @@ struct frame_table {
      * callers. */
     struct map by_caller;
     VEC(struct frame_info *) infos;
+    /* Info of one frame without a name of each image, by raw_frame_code; NULL = none is made. */
+    VEC(struct frame_info *) nameless;
     struct arena arena;
     struct strbuf raw, image, function, full, qualified; /* scratch buffers */
 };

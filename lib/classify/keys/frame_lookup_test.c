@@ -101,6 +101,33 @@ static void frames_that_differ_are_told_apart(void **state) {
     table_free(t, rules);
 }
 
+/* Of a nameless frame only the offset is its own; the rest follows from its image. */
+static void nameless_frames_of_an_image_differ_in_their_offset(void **state) {
+    (void)state;
+    struct rules *rules = NULL, *others = NULL;
+    struct frame_table *t = table_new(&rules), *alone = table_new(&others);
+    struct place first, second;
+    place_make(&first, 1, "/var/A/Shop.app/Shop", NULL, 64);
+    place_make(&second, 1, "/var/A/Shop.app/Shop", NULL, 128);
+    struct frame_info *a = find(t, &first);
+    a->votes = a->newest = a->vote_epoch = 7;
+    const struct frame_info *b = find(t, &second), *same = find(alone, &second);
+    assert_string_equal(a->function, "+0x40");
+    assert_string_equal(b->function, "+0x80");
+    assert_ptr_equal(b->canonical, b);
+    assert_ptr_equal(t->infos.data[b->index], b);
+    assert_ptr_not_equal(a->canonical, b->canonical);
+    assert_int_equal(b->votes + b->newest + b->vote_epoch, 0);
+    assert_string_equal(b->function, same->function);
+    assert_string_equal(b->image, same->image);
+    assert_string_equal(b->framework, same->framework);
+    assert_true(b->enclosing == same->enclosing && b->enclosing != a->enclosing);
+    assert_true(b->side == same->side && b->place == same->place && b->cause == same->cause);
+    assert_true(b->in_app && b->in_image && !b->resolved);
+    table_free(t, rules);
+    table_free(alone, others);
+}
+
 /* Offsets in an image whose load address is not known are not offsets in its file. */
 static void a_frame_of_an_unplaced_image_has_no_id(void **state) {
     (void)state;
@@ -220,6 +247,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_is_one_wherever_its_app_is_installed),
         cmocka_unit_test(frames_that_differ_are_told_apart),
+        cmocka_unit_test(nameless_frames_of_an_image_differ_in_their_offset),
         cmocka_unit_test(a_frame_of_an_unplaced_image_has_no_id),
         cmocka_unit_test(images_without_end_are_forgotten),
         cmocka_unit_test(a_name_far_from_its_function_is_none),

@@ -35,6 +35,7 @@ void keyer_free(struct keyer *k) {
     if (k) {
         frame_table_release(&k->table);
         VEC_RELEASE(&k->by_location);
+        VEC_RELEASE(&k->by_former);
         VEC_RELEASE(&k->frames);
         VEC_RELEASE(&k->votes);
         VEC_RELEASE(&k->samples);

@@ -70,6 +70,10 @@ struct keyer {
     struct key_options options;
     /* Infos of the current dump's locations, by location; NULL = not looked up yet. */
     VEC(struct frame_info *) by_location;
+    /* The stack whose nameless frames are asked for several times, NULL = there is none, and the
+     * infos of its frames, by frame; NULL = not looked up yet. */
+    const struct dump_stack *former;
+    VEC(struct frame_info *) by_former;
     VEC(struct judged_frame) frames;  /* frames of the current dump's stacks */
     VEC(struct dump_vote) votes;      /* the current dump's votes */
     VEC(struct judged_stack) samples; /* stacks of `votes`, in the same order */
@@ -269,6 +273,10 @@ static inline const struct judged_frame *judged_at(const struct keyer *k,
 /* Chooses the stack anew among the samples, after some lost their ballot; *chosen stays if none has
  * one. */
 void choose_again(struct keyer *k, struct judged_stack *chosen);
+/* Returns the info of frame i of a stack without locations, which is looked up once if the stack is
+ * k->former. NULL: out of memory. */
+struct frame_info *former_address(struct keyer *k, const struct dump *d, const struct dump_stack *s,
+                                  size_t i);
 /* Sets *whole to the number of the stack's outermost frames that, with the functions inlined there,
  * are in its outermost `functions` judged frames. False: out of memory. */
 bool whole_frames(struct keyer *k, const struct dump *d, const struct dump_stack *s,

@@ -17,10 +17,23 @@ static bool judged_push(struct keyer *k, struct frame_info *info, const struct d
     return info && (info->hidden || VEC_PUSH(&k->frames, f));
 }
 
+struct frame_info *former_address(struct keyer *k, const struct dump *d, const struct dump_stack *s,
+                                  size_t i) {
+    struct frame_info **known = s == k->former ? &k->by_former.data[i] : NULL;
+    if (known && *known) {
+        return *known;
+    }
+    struct frame_info *info = frame_of_address(&k->table, d, s, i);
+    if (known) {
+        *known = info;
+    }
+    return info;
+}
+
 /* Appends frame i of a stack without locations. False: out of memory. */
 static bool push_address(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                          size_t i) {
-    struct frame_info *info = frame_of_address(&k->table, d, s, i);
+    struct frame_info *info = former_address(k, d, s, i);
     struct judged_frame f = {.info = info};
     if (info && info->in_app && info->resolved) {
         const struct dump_name *name = dump_name_at(d, s->frames[i]);

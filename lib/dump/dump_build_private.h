@@ -5,6 +5,7 @@
 
 #include "dump/dump.h"
 #include "dump/json/tape.h"
+#include "dump/written_locations_private.h"
 
 /* The state of one run of the dump parser. */
 struct dump_build {
@@ -13,6 +14,7 @@ struct dump_build {
     bool no_memory; /* an allocation for a string failed: the parser checks this after it has read
                        "format", and at its end */
     struct tape tape;
+    const struct written_locations *written; /* what the tape's reader has read */
 };
 
 /* Gives the text of a string value, which is a part of the tape's text or, if it had to be decoded,

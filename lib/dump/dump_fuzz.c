@@ -107,10 +107,42 @@ static void check_model(const struct dump *d) {
     require(d->sample_count == 0 || heaviest);
 }
 
+/* Checks that the dump is the same if white space hides the form of its locations from the reader
+ * that needs no tape. */
+static void check_locations(const uint8_t *data, size_t size, const struct dump *d, enum st want) {
+    static const char head[] = "\"locations\":[{";
+    const size_t len = sizeof head - 1;
+    struct strbuf text = {0};
+    struct dump spaced;
+    for (size_t i = 0; i < size; i++) {
+        bool found = size - i >= len && memcmp(data + i, head, len) == 0;
+        strbuf_add(&text, found ? head : (const char *)data + i, found ? len - 1 : 1);
+        strbuf_addstr(&text, found ? " " : "");
+        i += found ? len - 2 : 0;
+    }
+    require(dump_parse(&spaced, strbuf_cstr(&text), text.len, NULL) == want);
+    require(want != ST_OK || spaced.location_count == d->location_count);
+    for (size_t i = 0; want == ST_OK && i < d->location_count; i++) {
+        const struct dump_location *a = &d->locations[i], *b = &spaced.locations[i];
+        require(a->image == b->image && a->offset == b->offset && a->start == b->start);
+        require(a->line_count == b->line_count && a->source == b->source);
+        for (size_t n = 0; n < a->line_count; n++) {
+            require(a->lines[n].line == b->lines[n].line &&
+                    !a->lines[n].function == !b->lines[n].function);
+        }
+    }
+    dump_release(&spaced);
+    strbuf_release(&text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct dump d;
     struct err e = {0};
-    if (dump_parse(&d, (const char *)data, size, &e) == ST_OK) {
+    enum st st = dump_parse(&d, (const char *)data, size, &e);
+    if (size < DUMP_TEXT_MAX / 2) {
+        check_locations(data, size, &d, st);
+    }
+    if (st == ST_OK) {
         check_model(&d);
         check_spliced(&d);
     } else {

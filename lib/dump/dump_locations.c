@@ -55,7 +55,15 @@ static enum st build_strings(struct dump_build *b, const struct tape_value *arra
     return strings->count > 0 ? copy_strings(b, array, last, strings) : ST_OK;
 }
 
-enum { LINE_NAMES = 3, LINE_MEMBERS = 5 };
+static enum st location_malformed(struct dump_build *b, size_t index) {
+    return err_set(b->e, ERR_FORMAT, "location %zu is malformed", index);
+}
+
+static enum st line_malformed(struct dump_build *b, size_t index, size_t line) {
+    return err_set(b->e, ERR_FORMAT, "location %zu: line %zu is malformed", index, line);
+}
+
+enum { LINE_NAMES = WRITTEN_NAMES, LINE_MEMBERS = 5 };
 
 /* Reads [function, linkage, file, line, column]; further elements, which a later version may
  * append, are ignored. False: an element is missing, of the wrong type or past 32 bits, or an index
@@ -96,7 +104,7 @@ static enum st build_lines(struct dump_build *b, const struct tape_value *lines,
     const struct tape_value *line = tape_first(lines);
     for (size_t i = 0; i < location->line_count; i++, line = tape_next(line)) {
         if (!build_line(b, line, strings, &location->lines[i])) {
-            return err_set(b->e, ERR_FORMAT, "location %zu: line %zu is malformed", index, i);
+            return line_malformed(b, index, i);
         }
     }
     return ST_OK;
@@ -138,7 +146,7 @@ static enum st build_location(struct dump_build *b, const struct tape_value *obj
     if (!build_index(m[IMAGE], (int64_t)b->d->image_count - 1, &image) ||
         !build_u64(b, m[OFFSET], &location->offset) ||
         (m[LINES] && !tape_is(m[LINES], VALUE_ARRAY))) {
-        return err_set(b->e, ERR_FORMAT, "location %zu is malformed", index);
+        return location_malformed(b, index);
     }
     location->image = (int32_t)image;
     if (!build_u64(b, m[START], &location->start)) {
@@ -147,6 +155,54 @@ static enum st build_location(struct dump_build *b, const struct tape_value *obj
     location->source = source_of(b, m[SOURCE], last);
     location->in_app = image < 0 && tape_is(m[IN_APP], VALUE_TRUE);
     return build_lines(b, m[LINES], strings, location, index);
+}
+
+/* Sets a line from the record of it. False: an index is outside of the string
+ * table. */
+static bool build_written_line(const struct written_line *from, const struct strings *strings,
+                               struct dump_line *line) {
+    const char **texts[WRITTEN_NAMES] = {&line->function, &line->linkage, &line->file};
+    for (size_t i = 0; i < WRITTEN_NAMES; i++) {
+        if (from->names[i] >= 0 && (size_t)from->names[i] >= strings->count) {
+            return false;
+        }
+        *texts[i] = from->names[i] < 0 ? NULL : strings->texts[from->names[i]];
+    }
+    line->line = from->line;
+    line->column = from->column;
+    return true;
+}
+
+/* Builds the locations from what written_read has read. */
+static enum st build_written(struct dump_build *b, const struct strings *strings) {
+    struct dump *d = b->d;
+    const struct written_locations *w = b->written;
+    d->locations = build_array(b, w->locations.len, sizeof *d->locations);
+    struct dump_line *lines = build_array(b, w->lines.len, sizeof *lines);
+    if (!d->locations || !lines) {
+        return ST_ERR;
+    }
+    d->location_count = w->locations.len;
+    const struct written_line *from = w->lines.data;
+    for (size_t i = 0; i < w->locations.len; i++) {
+        const struct written_location *l = &w->locations.data[i];
+        if (l->image >= 0 && (size_t)l->image >= d->image_count) {
+            return location_malformed(b, i);
+        }
+        d->locations[i] = (struct dump_location){.image = l->image,
+                                                 .offset = l->offset,
+                                                 .start = l->start,
+                                                 .lines = lines,
+                                                 .line_count = l->line_count,
+                                                 .source = l->source,
+                                                 .in_app = l->image < 0 && l->in_app};
+        for (size_t n = 0; n < l->line_count; n++) {
+            if (!build_written_line(from++, strings, lines++)) {
+                return line_malformed(b, i, n);
+            }
+        }
+    }
+    return ST_OK;
 }
 
 enum st build_locations(struct dump_build *b, const struct tape_value *strings_value,
@@ -162,6 +218,9 @@ enum st build_locations(struct dump_build *b, const struct tape_value *strings_v
     }
     if (build_strings(b, strings_value, &strings) != ST_OK) {
         return ST_ERR;
+    }
+    if (b->written->text == b->tape.text + locations->at) {
+        return build_written(b, &strings);
     }
     d->locations = build_array(b, locations->count, sizeof *d->locations);
     if (!d->locations) {

@@ -460,6 +460,7 @@ enum { KEPT_BYTES_MAX = 1024 * 1024, KEPT_VALUES_MAX = KEPT_BYTES_MAX / sizeof(s
 struct dump_scratch {
     struct tape tape;
     struct captured_cuts cuts;
+    struct written_locations written;
 };
 
 enum st dump_scratch_new(struct dump_scratch **out, struct err *e) {
@@ -470,6 +471,7 @@ enum st dump_scratch_new(struct dump_scratch **out, struct err *e) {
 static void scratch_clear(struct dump_scratch *s) {
     tape_release(&s->tape);
     VEC_RELEASE(&s->cuts.cuts);
+    written_release(&s->written);
 }
 
 void dump_scratch_free(struct dump_scratch *s) {
@@ -494,7 +496,10 @@ enum st dump_parse_again(struct dump *d, struct dump_scratch *s, const char *tex
     if (len > DUMP_TEXT_MAX) {
         return err_set(e, ERR_LIMIT, "a document of more than %d bytes", DUMP_TEXT_MAX);
     }
-    struct dump_build b = {.d = d, .e = e, .tape = s->tape};
+    const struct tape_reader reader = {"locations", written_read, &s->written};
+    struct dump_build b = {.d = d, .e = e, .tape = s->tape, .written = &s->written};
+    s->written.text = NULL;
+    b.tape.reader = &reader;
     enum st st = tape_read(&b.tape, text, len, e);
     if (st == ST_OK) {
         d->text = text;
@@ -505,8 +510,9 @@ enum st dump_parse_again(struct dump *d, struct dump_scratch *s, const char *tex
     if (st == ST_OK) {
         st = dump_find_captured(d, &b.tape, &s->cuts, e);
     }
+    b.tape.reader = NULL;
     s->tape = b.tape;
-    if (s->tape.values.cap > KEPT_VALUES_MAX) {
+    if (s->tape.values.cap > KEPT_VALUES_MAX || written_size(&s->written) > KEPT_BYTES_MAX) {
         scratch_clear(s); /* frees the cuts, too, of which there are fewer than values */
     }
     if (st != ST_OK) {

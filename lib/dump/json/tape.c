@@ -132,6 +132,21 @@ static inline void close_container(struct tape_open *open, struct tape_value *va
     }
 }
 
+/* Lets the reader read the container at p if it is the value of the reader's member of the root,
+ * whose name is the value before v. NULL: it is not, or the reader gave up. */
+static const char *read_apart(const struct tape_reader *reader, const struct tape_text *t,
+                              const char *p, struct tape_value *v, uint32_t *values) {
+    const struct tape_value *name = v - 1;
+    if (name->kind != VALUE_STRING || name->len != strlen(reader->name) ||
+        memcmp(t->start + name->at, reader->name, name->len) != 0) {
+        return NULL;
+    }
+    const char *end = reader->read(reader->ctx, p, t->end, values);
+    tape_fill(v, (size_t)(p - t->start), VALUE_ARRAY, 1);
+    v->count = 0;
+    return end && end < t->end ? end : NULL; /* the root's bracket has to follow */
+}
+
 enum tape_end { TAPE_WHOLE, TAPE_REFUSED, TAPE_NO_ROOM };
 
 /* Reads the document whose bracket is at p. The result does not tell which error was found:
@@ -160,13 +175,24 @@ static enum tape_end read_document(struct tape *tape, struct tape_text *t, const
             return TAPE_REFUSED;
         }
         if (*p == '{' || *p == '[') {
-            if (open.depth == t->depth_max) {
+            const char *after = NULL;
+            if (tape->reader && open.depth == 1 && open.closer == '}') {
+                uint32_t inside = 0;
+                after = read_apart(tape->reader, t, p, v, &inside);
+                values += after ? inside : 0;
+            }
+            if (open.depth == t->depth_max || values > SCAN_VALUES_MAX) {
                 return TAPE_REFUSED;
             }
-            open_container(&open, t, p, tape->values.data, v++);
-            p = skip_blanks(t, p + 1);
-            if (*p != open.closer) {
-                continue;
+            if (!after) {
+                open_container(&open, t, p, tape->values.data, v++);
+                p = skip_blanks(t, p + 1);
+                if (*p != open.closer) {
+                    continue;
+                }
+            } else {
+                p = after;
+                v++;
             }
         } else if (!(p = read_scalar(t, p, v++))) {
             return TAPE_REFUSED;

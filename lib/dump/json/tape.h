@@ -32,6 +32,17 @@ struct tape_value {
     };
 };
 
+/* Reads the value of one member of a root that is an object in place of the tape, which then has it
+ * as an array without elements. */
+struct tape_reader {
+    const char *name; /* name of the member, in ASCII, without escapes in the text */
+    /* Reads the object or array whose bracket is at p, within the limit on nesting. The byte before
+     * `end` is a bracket. Returns the value's end and adds the number of the values in it to
+     * *values. NULL: the tape has to read it. */
+    const char *(*read)(void *ctx, const char *p, const char *end, uint32_t *values);
+    void *ctx;
+};
+
 /* A document's values and the text that they point into. Zero-initialised = empty. */
 struct tape {
     const char *text; /* borrowed */
@@ -41,6 +52,7 @@ struct tape {
     /* deepest nesting that is accepted, set before a text is read; 0 = DUMP_DEPTH_MAX, the largest
      * allowed */
     unsigned depth_max;
+    const struct tape_reader *reader; /* borrowed; set before a text is read; NULL = none */
 };
 
 /* Reads a text that is one object or array, which becomes values.data[0]; len is at most

@@ -238,8 +238,8 @@ static int classify_read_inputs(struct classify_run *run, const struct classify_
                                  p->operand_count);
     }
     if (status == CLI_OK && !run->broken && !run->history) {
-        const struct exposure_filter sessions = {s->where, &run->seen_sessions};
-        const struct exposure_filter table = {s->where, &run->seen_table};
+        const struct exposure_filter sessions = {.where = s->where, .seen = &run->seen_sessions};
+        const struct exposure_filter table = {.where = s->where, .seen = &run->seen_table};
         classify_expose(run->triage, &s->gate, &sessions, &table, &run->dumps.failures);
     }
     return run->broken ? CLI_FAILED : status;

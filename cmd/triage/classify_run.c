@@ -166,7 +166,7 @@ static void classify_release(void *result) {
 /* Counts a session record. */
 static enum st take_session_record(struct classify_run *run, const char *text, size_t len,
                                    struct err *e) {
-    const struct exposure_filter filter = {run->where, &run->seen_sessions};
+    const struct exposure_filter filter = {.where = run->where, .seen = &run->seen_sessions};
     return run->history ? history_add_session(run->history->h, text, len, e)
                         : triage_add_session(run->triage, &filter, text, len, e);
 }
@@ -174,7 +174,7 @@ static enum st take_session_record(struct classify_run *run, const char *text, s
 /* Counts a session record in its period. */
 static enum st count_session(struct classify_run *run, const char *text, size_t len,
                              struct err *e) {
-    const struct exposure_filter filter = {run->where, &run->seen_sessions};
+    const struct exposure_filter filter = {.where = run->where, .seen = &run->seen_sessions};
     struct session_origin o = {0};
     struct triage *t = NULL;
     enum st st = session_origin_read(&o, text, len, e);

@@ -198,12 +198,12 @@ enum st history_add(struct history *h, const struct dump *dump, const struct sta
 enum st history_add_session(struct history *h, const char *text, size_t len, struct err *e) {
     /* XORed into the ids of session records, so that they differ from the ids of dumps */
     static const uint64_t of_sessions = UINT64_C(0x73657373696f6e00);
-    static const struct exposure_filter all = {NULL, NULL};
     struct session_origin o;
     enum st st = session_origin_read(&o, text, len, e);
     if (st == ST_OK) {
         bool ahead;
         int32_t day = day_of(h, o.time, &ahead);
+        const struct exposure_filter all = {.undated = ahead};
         uint64_t id = o.id_hash ? o.id_hash : hash_bytes(text, len);
         st = claim_id(h, id ^ of_sessions, day, e);
         struct history_cell *cell = st == ST_OK ? open_cell(h, day, o.version, o.build, e) : NULL;
@@ -349,7 +349,8 @@ static enum st take_equal_part(struct history *h, int64_t part, struct history_c
         return VEC_PUSH(&h->unmerged, part) ? ST_OK : err_nomem(e);
     }
     cell->dumps += dumps;
-    st = triage_merge(cell->t, old, e);
+    st = triage_place(old, cell->day, e);
+    st = st == ST_OK ? triage_merge(cell->t, old, e) : st;
     triage_free(old);
     return st == ST_OK ? drop_part(h, part, e) : st;
 }

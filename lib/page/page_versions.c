@@ -37,7 +37,8 @@ static void put_version_bars(struct page_writer *p, const struct summary_values 
     for (size_t i = from; i < all; i++) {
         const struct summary_version *r = &p->s->releases.data[i];
         const struct summary_value *own = of ? find_version(of, r->text) : NULL;
-        uint64_t ms = of ? (own ? own->ms : 0) : r->ms;
+        uint64_t whole = p->s->rated ? r->rated_ms : r->ms;
+        uint64_t ms = of ? (own ? own->ms : 0) : whole;
         if (p->s->rated) {
             ms = r->carries ? hourly_ms(ms, r->foreground_ms) : 0;
         }
@@ -84,12 +85,13 @@ static void put_release_rates(struct page_writer *p, const struct summary_versio
     }
     page_markup(p, "<td>");
     if (!r->carries) {
-        page_markup(p, "too little to tell<td>");
+        page_markup(p, r->days_lack_time ? "many days without sessions<td>"
+                                         : "too little to tell<td>");
         return;
     }
-    page_markup(p, text_rate(hourly_ppm(r->stalls, r->foreground_ms), number));
+    page_markup(p, text_rate(hourly_ppm(r->rated_stalls, r->foreground_ms), number));
     page_markup(p, "<td>");
-    page_put_ms(p, hourly_ms(r->ms, r->foreground_ms));
+    page_put_ms(p, hourly_ms(r->rated_ms, r->foreground_ms));
 }
 
 void page_put_releases(struct page_writer *p) {
@@ -149,7 +151,7 @@ static void put_trend_text(struct page_writer *p, const struct summary_version *
     page_put(p, r->text);
     page_markup(p, " ");
     if (!r->carries) {
-        page_markup(p, "too little data");
+        page_markup(p, r->days_lack_time ? "many days without sessions" : "too little data");
     } else if (!p->s->rated) {
         page_put_share(p, amount, 1000000);
     } else if (ms) {

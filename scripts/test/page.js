@@ -36,8 +36,8 @@ function stallsIn(inner, version, count, more) {
   }) + '\n').join('');
 }
 
-// Session records of these hours, as many for each of 80 users.
-const hoursOf = (version, hours, watched) => Array.from({length: 80}, (x, i) => JSON.stringify({format: 'stall-session/1', id: version + ' ' + i, time: '2026-11-20T09:00:00.000Z', app: {version}, user: 'user ' + i,
+// Session records of these hours, as many for each of 80 users, on the days of stallsIn.
+const hoursOf = (version, hours, watched) => Array.from({length: 80}, (x, i) => JSON.stringify({format: 'stall-session/1', id: version + ' ' + i, time: '2026-11-2' + i % 9 + 'T09:00:00.000Z', app: {version}, user: 'user ' + i,
   length_ms: hours * 45000, foreground_ms: hours * 45000, wall_ms: hours * 45000, watched_ms: hours * 45000 * (watched ?? 1), launches: 1, ended: true}) + '\n').join('');
 
 // Stalls of two versions, the first of which was used twice as long: one as often in both, one fixed in 2.0, one new in it, one that gets worse, one that ends in death.

@@ -109,8 +109,9 @@ struct gate {
     bool rates; /* the exposure of both runs is known, so that rates are compared; else shares are
                    compared */
     bool sessions; /* exposure is counted in sessions, not in time */
-    /* More than 5 % of the stalls of a run are of versions without time in the foreground, although
-     * others have some: shares are compared, and a run that does not fail is inconclusive. */
+    /* More than 5 % of the stalls of a run are of versions or days without time in the foreground,
+     * although others have some (usage_outside): shares are compared, and a run that does not fail
+     * is inconclusive. */
     bool outside;
     double exposure[RATES_RUNS];    /* 0 if shares are compared */
     uint64_t unexposed[RATES_RUNS]; /* stalls in strata in which their run has no exposure */

@@ -37,15 +37,16 @@ static bool add_exposure(struct gone_finder *f, uint32_t text, double exposure) 
     return !*v.version || exposure <= 0 || VEC_PUSH(&f->versions, v);
 }
 
-/* Lists the versions that have time in the foreground, with that time; if none has any, all
- * versions with their numbers of dumps. False: out of memory. */
+/* Lists the versions whose stalls can be divided by their time in the foreground (usage_rated_ms),
+ * with that time; if there is none, all versions with their numbers of dumps. False: out of memory.
+ */
 static bool list_versions(struct gone_finder *f) {
     const struct usage_values *by = &f->t->usage.by[USAGE_VERSION];
     const struct facet *dumps = &f->t->total.facets[FACET_VERSION];
     bool ok = true;
     for (size_t i = 0; ok && i < by->values.len; i++) {
-        ok =
-            add_exposure(f, by->values.data[i].text, (double)by->values.data[i].sums.foreground_ms);
+        ok = add_exposure(f, by->values.data[i].text,
+                          (double)usage_rated_ms(&by->values.data[i].sums));
     }
     if (ok && f->versions.len == 0) {
         for (size_t i = 0; ok && i < dumps->values.len; i++) {

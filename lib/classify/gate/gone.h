@@ -5,7 +5,8 @@
  * (rates.h), of their rate relative to the versions before, ends below one half: with n events
  * before, in the exposure E, and none in the exposure F, it ends at (E / F) (0.025^(-phi / n) - 1),
  * see Clopper and Pearson, 1934. Exposure is time in the foreground if it is known for a version,
- * and versions without it are then left out; else it is the number of all dumps. Versions are taken
+ * and versions without it, or with many stalls of days without it (usage_rated_ms), are then left
+ * out; else it is the number of all dumps. Versions are taken
  * to have the same devices. */
 #ifndef STALLKIT_CLASSIFY_GONE_H
 #define STALLKIT_CLASSIFY_GONE_H

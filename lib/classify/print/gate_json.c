@@ -71,6 +71,23 @@ static void gate_json_put_row(struct jsonw *w, const struct gate *g, const struc
     jsonw_end_object(w);
 }
 
+/* Tells whether stalls of versions or days without time in the foreground keep rates from being
+ * compared. */
+static void gate_json_put_outside(struct jsonw *w, const struct gate *g) {
+    bool versions = false, days = false;
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        const struct usage_outside o = usage_outside_of(g->run[run]);
+        versions = versions || (o.many && o.stalls);
+        days = days || (o.many && (o.days.stalls || o.days.undated_stalls));
+    }
+    if (versions) {
+        jsonw_member_bool(w, "versions_without_foreground", true);
+    }
+    if (days) {
+        jsonw_member_bool(w, "days_without_foreground", true);
+    }
+}
+
 void gate_print_json(const struct gate *g, struct sink *out) {
     struct jsonw writer = jsonw_init(out), *w = &writer;
     struct strbuf title = {0}; /* scratch */
@@ -107,9 +124,7 @@ void gate_print_json(const struct gate *g, struct sink *out) {
         jsonw_member_u64(w, "now_unexposed", g->unexposed[RATES_NOW]);
         jsonw_member_bool(w, "compared_together", g->together);
     }
-    if (g->outside) {
-        jsonw_member_bool(w, "versions_without_foreground", true);
-    }
+    gate_json_put_outside(w, g);
     if (g->seen_ratio > 0) {
         jsonw_member_u64(w, "seen_permille", g->seen_permille);
         put_ppm(w, "seen_ppm", g->seen_ratio);

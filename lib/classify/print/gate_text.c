@@ -299,19 +299,29 @@ static void add_gate_apart(struct strbuf *b, const struct gate *g) {
     }
 }
 
-/* Names the versions without time in the foreground if they keep rates from being compared. */
-static void add_gate_outside(struct strbuf *b, const struct gate *g) {
-    for (size_t run = 0; run < RATES_RUNS; run++) {
-        const struct usage_outside outside = usage_outside_of(g->run[run]);
-        if (!outside.many) {
-            continue;
-        }
-        strbuf_addf(b, "%s ", strcmp(outside.first, outside.last) ? "Versions" : "Version");
-        usage_add_outside_versions(b, &outside);
+static void add_outside_of(struct strbuf *b, const struct usage_outside *o, const char *of) {
+    if (o->stalls) {
+        strbuf_addf(b, "%s ", strcmp(o->first, o->last) ? "Versions" : "Version");
+        usage_add_outside_versions(b, o);
         strbuf_addf(b,
                     " of the %s: stalls without time in the foreground, though other versions have "
                     "some, so this is no pass.\n",
-                    run == RATES_BASE ? "baseline" : "run now");
+                    of);
+    }
+    if (o->days.stalls || o->days.undated_stalls) {
+        usage_add_outside_days(b, o);
+        strbuf_addf(b, " in the %s, though other days have sessions, so this is no pass.\n", of);
+    }
+}
+
+/* Names the versions and days without time in the foreground if they keep rates from being
+ * compared. */
+static void add_gate_outside(struct strbuf *b, const struct gate *g) {
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        const struct usage_outside outside = usage_outside_of(g->run[run]);
+        if (outside.many) {
+            add_outside_of(b, &outside, run == RATES_BASE ? "baseline" : "run now");
+        }
     }
 }
 

@@ -25,9 +25,9 @@ static void usage_csv_put_row(struct sink *out, const struct triage *t, const ch
     usage_csv_put_number(out, r->foreground_ms > 0, r->foreground_ms);
     usage_csv_put_number(out, r->sessions > 0, r->sessions);
     usage_csv_put_number(out, r->rated_ms > 0,
-                         r->rated_ms ? hourly_ppm(s->stalls, r->rated_ms) : 0);
+                         r->rated_ms ? hourly_ppm(r->rated_stalls, r->rated_ms) : 0);
     usage_csv_put_number(out, r->rated_ms > 0,
-                         r->rated_ms ? hourly_ms(s->stalled_ms, r->rated_ms) : 0);
+                         r->rated_ms ? hourly_ms(r->rated_stalled_ms, r->rated_ms) : 0);
     usage_csv_put_number(out, own, s->low_rate_s);
     usage_csv_put_number(out, own, s->launches);
     usage_csv_put_number(out, own, known);
@@ -42,8 +42,14 @@ static void usage_csv_put_row(struct sink *out, const struct triage *t, const ch
 void usage_print_csv(const struct triage *t, const struct triage_view *v, struct sink *out) {
     struct usage_sums all = usage_total(&t->usage, USAGE_VERSION);
     struct usage_exposure x = usage_exposure_of(t);
-    const uint64_t rated_ms = usage_outside_of(t).many ? 0 : x.foreground_ms;
-    const struct usage_row total = {"", &all, x.foreground_ms, all.sessions, rated_ms};
+    const struct usage_outside outside = usage_outside_of(t);
+    const struct usage_row total = {.text = "",
+                                    .sums = &all,
+                                    .foreground_ms = x.foreground_ms,
+                                    .sessions = all.sessions,
+                                    .rated_ms = outside.no_rate ? 0 : x.foreground_ms,
+                                    .rated_stalls = all.stalls - outside.all_stalls,
+                                    .rated_stalled_ms = all.stalled_ms - outside.all_ms};
     all.launches = x.launches;
     if (!usage_all_launches(t, &all.launch_ms)) {
         err_nomem(&out->err);

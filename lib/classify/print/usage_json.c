@@ -45,7 +45,7 @@ static void usage_json_put_row(struct jsonw *w, const struct triage *t, enum usa
     jsonw_member_u64(w, "stalled_ms", r->sums->stalled_ms);
     jsonw_member_u64(w, "foreground_ms", r->foreground_ms);
     jsonw_member_u64(w, "sessions", r->sessions);
-    usage_json_put_hourly(w, r->sums->stalls, r->sums->stalled_ms, r->rated_ms);
+    usage_json_put_hourly(w, r->rated_stalls, r->rated_stalled_ms, r->rated_ms);
     if (f <= USAGE_DEVICE) {
         jsonw_member_u64(w, "low_rate_s", r->sums->low_rate_s);
         usage_json_put_launches(w, t, r->sums);
@@ -140,9 +140,13 @@ void usage_put_json(struct jsonw *w, const struct triage *t, const struct triage
     bool ok = usage_all_launches(t, &all.launch_ms);
     usage_json_put_launches(w, t, &all);
     histogram_release(&all.launch_ms);
-    usage_json_put_hourly(w, t->total.stalls, t->total.ms, outside.many ? 0 : x.foreground_ms);
-    if (outside.stalls) {
-        jsonw_member_u64(w, "stalls_without_foreground", outside.stalls);
+    usage_json_put_hourly(w, t->total.stalls - outside.all_stalls, t->total.ms - outside.all_ms,
+                          outside.no_rate ? 0 : x.foreground_ms);
+    if (outside.all_stalls) {
+        jsonw_member_u64(w, "stalls_without_foreground", outside.all_stalls);
+    }
+    if (outside.days.days) {
+        jsonw_member_u64(w, "days_without_foreground", outside.days.days);
     }
     jsonw_member_u64(w, "low_rate_s", all.low_rate_s);
     ok = usage_json_put_users(w, t) && ok;

@@ -33,7 +33,7 @@ static void put_stalls_hourly(const struct triage *t, const struct usage_row *r,
     (void)t;
     memcpy(out, none, sizeof none);
     if (r->rated_ms) {
-        text_rate(hourly_ppm(r->sums->stalls, r->rated_ms), out);
+        text_rate(hourly_ppm(r->rated_stalls, r->rated_ms), out);
     }
 }
 
@@ -42,7 +42,7 @@ static void put_time_hourly(const struct triage *t, const struct usage_row *r,
     (void)t;
     memcpy(out, none, sizeof none);
     if (r->rated_ms) {
-        text_ms(hourly_ms(r->sums->stalled_ms, r->rated_ms), out);
+        text_ms(hourly_ms(r->rated_stalled_ms, r->rated_ms), out);
     }
 }
 

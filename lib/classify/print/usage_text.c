@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/search.h"
 #include "classify/keys/version.h"
 #include "classify/stats/hourly.h"
@@ -55,7 +56,7 @@ bool usage_rows_make(struct usage_rows *r, const struct triage *t, enum usage_fa
     bool own = f <= USAGE_DEVICE; /* true: each value of the facet has its own exposure */
     uint64_t foreground_ms = usage_exposure_of(t).foreground_ms;
     uint64_t sessions = usage_total(&t->usage, USAGE_VERSION).sessions;
-    bool rated = f == USAGE_VERSION || !usage_outside_of(t).many;
+    bool many = usage_outside_of(t).many;
     *r = (struct usage_rows){.rows = calloc(of->values.len + 1, sizeof *r->rows)};
     if (!r->rows) {
         return false;
@@ -68,7 +69,10 @@ bool usage_rows_make(struct usage_rows *r, const struct triage *t, enum usage_fa
                                .foreground_ms = own ? s->foreground_ms : foreground_ms,
                                .sessions = own ? s->sessions : sessions};
         struct usage_row *row = &r->rows[r->count - 1];
+        bool rated = f == USAGE_VERSION ? !s->stalls || s->unrated_stalls < s->stalls : !many;
         row->rated_ms = rated ? row->foreground_ms : 0;
+        row->rated_stalls = s->stalls - s->unrated_stalls;
+        row->rated_stalled_ms = s->stalled_ms - s->unrated_ms;
     }
     int (*order)(const void *, const void *) = own ? usage_by_version : usage_by_stalled;
     qsort(r->rows, r->count, sizeof *r->rows, f == USAGE_DEVICE ? by_foreground : order);
@@ -145,6 +149,26 @@ void usage_add_outside_versions(struct strbuf *b, const struct usage_outside *o)
     }
 }
 
+void usage_add_outside_days(struct strbuf *b, const struct usage_outside *o) {
+    const struct usage_apart *apart = &o->days;
+    char day[DAY_SIZE];
+    if (apart->stalls) {
+        text_add_counted(b, apart->stalls, "stall", "stalls");
+        strbuf_addstr(b, " of ");
+        text_add_counted(b, apart->days, "day", "days");
+        strbuf_addf(b, " without sessions (%s", day_text(apart->first, day));
+        if (apart->days > 1) {
+            strbuf_addf(b, " to %s", day_text(apart->last, day));
+        }
+        strbuf_addc(b, ')');
+    }
+    if (apart->undated_stalls) {
+        strbuf_addstr(b, apart->stalls ? " and " : "");
+        text_add_counted(b, apart->undated_stalls, "stall", "stalls");
+        strbuf_addstr(b, " without a day");
+    }
+}
+
 /* Appends which stalls are outside of the known time: "3,337 of 4,856 stalls are of versions (2.0
  * to 2.1) of which no time in the foreground is known". */
 static void add_outside(struct strbuf *b, const struct triage *t, const struct usage_outside *o) {
@@ -160,6 +184,16 @@ static void add_outside(struct strbuf *b, const struct triage *t, const struct u
     strbuf_addstr(b, ") of which no time in the foreground is known");
 }
 
+/* Appends which stalls of the versions with time are in no rate. */
+static void add_unrated_days(struct strbuf *b, const struct usage_outside *o) {
+    if (o->days.stalls || o->days.undated_stalls) {
+        strbuf_addstr(b, "; ");
+        usage_add_outside_days(b, o);
+        strbuf_addstr(b, o->days.stalls + o->days.undated_stalls == 1 ? " is in no rate"
+                                                                      : " are in no rate");
+    }
+}
+
 static bool add_rates(struct strbuf *b, const struct triage *t) {
     struct usage_exposure x = usage_exposure_of(t);
     struct usage_outside outside = usage_outside_of(t);
@@ -173,17 +207,25 @@ static bool add_rates(struct strbuf *b, const struct triage *t) {
         }
         return true;
     }
-    if (outside.many) {
+    if (outside.many_versions) {
         strbuf_addstr(b, "not known: ");
         add_outside(b, t, &outside);
         strbuf_addstr(b, "; of the others ");
         add_hours(b, t);
+        add_unrated_days(b, &outside);
         return true;
     }
-    strbuf_addf(b, "%s stalls and ",
-                text_rate(hourly_ppm(t->total.stalls, x.foreground_ms), number));
+    if (outside.no_rate) {
+        strbuf_addstr(b, "not known, over ");
+        add_hours(b, t);
+        add_unrated_days(b, &outside);
+        return true;
+    }
+    strbuf_addf(
+        b, "%s stalls and ",
+        text_rate(hourly_ppm(t->total.stalls - outside.all_stalls, x.foreground_ms), number));
     strbuf_addf(b, "%s stalled in an hour",
-                text_ms(hourly_ms(t->total.ms, x.foreground_ms), number));
+                text_ms(hourly_ms(t->total.ms - outside.all_ms, x.foreground_ms), number));
     strbuf_addstr(b, ", over ");
     add_hours(b, t);
     if (t->usage.told_stalls > t->total.stalls) {
@@ -194,6 +236,7 @@ static bool add_rates(struct strbuf *b, const struct triage *t) {
         strbuf_addstr(b, "; ");
         add_outside(b, t, &outside);
     }
+    add_unrated_days(b, &outside);
     return true;
 }
 

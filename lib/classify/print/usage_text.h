@@ -14,6 +14,10 @@ struct usage_exposure usage_exposure_of(const struct triage *t);
  * 1.2". */
 void usage_add_outside_versions(struct strbuf *b, const struct usage_outside *o);
 
+/* Appends on which days stalls are outside of the known time, if there are some: "12 stalls of 3
+ * days without sessions (2026-11-01 to 2026-11-03)", "2 stalls without a day". */
+void usage_add_outside_days(struct strbuf *b, const struct usage_outside *o);
+
 /* A value of a facet, with the sums and the exposure of its rates. */
 struct usage_row {
     const char *text; /* the value; "" = unknown */
@@ -21,7 +25,10 @@ struct usage_row {
     /* Exposure of the value. A cause and a kind have none of their own, so theirs is that of all
      * users. */
     uint64_t foreground_ms, sessions;
-    uint64_t rated_ms; /* the time by which the stalls are divided; 0 = their rate is unknown */
+    uint64_t rated_ms; /* the time by which stalls are divided; 0 = their rate is unknown */
+    /* What is divided by it: of versions only the stalls of days of which time is known
+     * (usage_outside). */
+    uint64_t rated_stalls, rated_stalled_ms;
 };
 /* The rows of one facet. Zero-initialised = empty. */
 struct usage_rows {

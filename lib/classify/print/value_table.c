@@ -34,7 +34,8 @@ bool value_table_of_facet(struct value_table *v, const struct triage *t, enum us
                             (struct value_row){.stalls = r->sums->stalls,
                                                .ms = r->sums->stalled_ms,
                                                .foreground_ms = r->foreground_ms,
-                                               .rated_ms = r->rated_ms});
+                                               .rated_ms = r->rated_ms,
+                                               .rated_stalls = r->rated_stalls});
     }
     usage_rows_release(&rows);
     return ok;
@@ -42,17 +43,18 @@ bool value_table_of_facet(struct value_table *v, const struct triage *t, enum us
 
 bool value_table_add(struct value_table *v, const char *text, const struct triage *t) {
     const uint64_t foreground_ms = usage_exposure_of(t).foreground_ms;
-    return push_value_row(
-        v, text,
-        (struct value_row){.stalls = t->total.stalls,
-                           .ms = t->total.ms,
-                           .foreground_ms = foreground_ms,
-                           .rated_ms = usage_outside_of(t).many ? 0 : foreground_ms,
-                           .alone = true,
-                           .dumps = t->total.dumps,
-                           .users = t->total_users,
-                           .p50 = tally_percentile(&t->total, 500),
-                           .p95 = tally_percentile(&t->total, 950)});
+    const struct usage_outside outside = usage_outside_of(t);
+    return push_value_row(v, text,
+                          (struct value_row){.stalls = t->total.stalls,
+                                             .ms = t->total.ms,
+                                             .foreground_ms = foreground_ms,
+                                             .rated_ms = outside.no_rate ? 0 : foreground_ms,
+                                             .rated_stalls = t->total.stalls - outside.all_stalls,
+                                             .alone = true,
+                                             .dumps = t->total.dumps,
+                                             .users = t->total_users,
+                                             .p50 = tally_percentile(&t->total, 500),
+                                             .p95 = tally_percentile(&t->total, 950)});
 }
 
 void value_table_release(struct value_table *v) {
@@ -85,7 +87,7 @@ static void fill_cells(struct value_cells *c, const struct value_row *r, const s
         text_hours(r->foreground_ms, c->hours);
     }
     if (r->rated_ms) {
-        text_rate(hourly_ppm(r->stalls, r->rated_ms), c->rate);
+        text_rate(hourly_ppm(r->rated_stalls, r->rated_ms), c->rate);
     }
 }
 
@@ -203,7 +205,7 @@ void values_print_json(const struct value_table *v, const struct triage *t,
             jsonw_member_u64(&w, "foreground_ms", r->foreground_ms);
         }
         if (r->rated_ms) {
-            jsonw_member_u64(&w, "stalls_per_hour_ppm", hourly_ppm(r->stalls, r->rated_ms));
+            jsonw_member_u64(&w, "stalls_per_hour_ppm", hourly_ppm(r->rated_stalls, r->rated_ms));
         }
         if (r->alone) {
             jsonw_member_u64(&w, "dumps", r->dumps);

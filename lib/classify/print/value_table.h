@@ -13,7 +13,8 @@ struct value_row {
     const char *text; /* "" = the dumps do not have the property */
     uint64_t stalls, ms;
     uint64_t foreground_ms; /* watched time in the foreground, in ms; 0 = unknown */
-    uint64_t rated_ms; /* the time by which the stalls are divided; 0 = their rate is unknown */
+    uint64_t rated_ms; /* the time by which rated_stalls are divided; 0 = their rate is unknown */
+    uint64_t rated_stalls; /* as of struct usage_row */
     bool alone; /* the row was counted on its own (value_table_add), so that the members below are
                    set */
     uint64_t dumps, users;

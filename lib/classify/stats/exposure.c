@@ -20,6 +20,8 @@ enum { SESSION_MAX = 1 << 24 /* bytes of a session record */, SESSION_DEPTH = 64
 #define SESSION_MS_MAX ((uint64_t)366 * 24 * 3600 * 1000)
 enum { SESSION_LAUNCHES_MAX = 1000, SESSION_ROUNDING_MS = 1000 };
 
+enum { EXPOSURE_MINUTE_MS = 60000, EXPOSURE_DAY_MS = 24 * 60 * EXPOSURE_MINUTE_MS };
+
 static uint64_t exposure_member_number(const json_t *o, const char *name, uint64_t otherwise) {
     const json_t *v = json_object_get(o, name);
     return json_is_integer(v) && json_integer_value(v) >= 0 ? (uint64_t)json_integer_value(v)
@@ -71,7 +73,9 @@ static const char *said(struct session *s, const char *field) {
 struct exposed {
     uint32_t cell;
     const char *facets[USAGE_DEVICE + 1]; /* version, system, device; NULL = unknown */
-    uint64_t user;                        /* hash of the user's name */
+    int32_t day;                          /* as usage_day.day, the first one */
+    uint64_t start_ms, reach_ms; /* the time of that day, and the time from there that is covered */
+    uint64_t user;               /* hash of the user's name */
     bool has_user;
     /* True: the exposure belongs to many users, and was already added to their cells. */
     bool spread;
@@ -79,8 +83,32 @@ struct exposed {
     uint64_t watched_ms, wall_ms; /* 0: the watched time is not known */
 };
 
-/* Adds exposure to its cell, and to the sums of its facets and of its user. False: out of memory.
- */
+/* Adds exposure to the sums of its days and its version: its time is spread evenly over what it
+ * covers. False: out of memory. */
+static bool count_exposed_days(struct triage *t, const struct exposed *x, uint32_t version) {
+    struct usage_day *of = usage_day_of(&t->usage, x->day, version);
+    uint64_t passed = EXPOSURE_DAY_MS - x->start_ms, spread = 0;
+    bool last = !of;
+    if (of) {
+        sum_add(&of->sessions, x->sessions);
+    }
+    for (int32_t day = x->day; of && !last; day++, passed += EXPOSURE_DAY_MS) {
+        last = passed >= x->reach_ms || x->day == USAGE_NO_DAY || !day_is_one((int64_t)day + 1);
+        unsigned __int128 share = (unsigned __int128)x->foreground_ms * passed;
+        uint64_t until = last ? x->foreground_ms : (uint64_t)(share / x->reach_ms);
+        if (until > spread) {
+            of = usage_day_of(&t->usage, day, version);
+        }
+        if (of) {
+            sum_add(&of->foreground_ms, until - spread);
+        }
+        spread = until;
+    }
+    return of != NULL;
+}
+
+/* Adds exposure to its cell, and to the sums of its facets, its day and its user. False: out of
+ * memory. */
 static bool count_exposed(struct triage *t, const struct exposed *x) {
     for (size_t f = 0; f <= USAGE_DEVICE; f++) {
         uint32_t text = triage_string(t, x->facets[f] ? x->facets[f] : "");
@@ -96,6 +124,9 @@ static bool count_exposed(struct triage *t, const struct exposed *x) {
         if (f == USAGE_VERSION) {
             sum_add(&sums->watched_ms, x->watched_ms);
             sum_add(&sums->wall_ms, x->wall_ms);
+            if (!count_exposed_days(t, x, text)) {
+                return false;
+            }
         }
     }
     return (x->spread || clusters_add(&t->exposure, x->cell, x->launches, x->foreground_ms)) &&
@@ -198,8 +229,26 @@ static bool count_user_day(struct triage *t, const char *user, const char *time)
            distinct_add(&t->usage.user_days, hash_bytes(t->scratch.data, t->scratch.len));
 }
 
-static bool exposure_count_session(struct triage *t, struct session *s) {
+/* Sets the days that a session covers. A record that does not say how long the session lasted, or
+ * that adds up several, may be of a whole day. */
+static void set_days(struct exposed *x, const json_t *o, const char *time) {
+    enum { HOUR_AT = DAY_LENGTH + 1, MINUTE_AT = HOUR_AT + 3, MINUTE_END = MINUTE_AT + 2 };
+    uint64_t hour, minute;
+    uint64_t length =
+        exposure_member_number(o, "length_ms", exposure_member_number(o, "wall_ms", 0));
+    x->day = usage_day_parse(time);
+    x->reach_ms = length && x->launches <= 1 ? length : EXPOSURE_DAY_MS;
+    if (x->day != USAGE_NO_DAY && strlen(time) >= MINUTE_END && time[MINUTE_AT - 1] == ':' &&
+        parse_u64(time + HOUR_AT, 2, 23, &hour) && parse_u64(time + MINUTE_AT, 2, 59, &minute)) {
+        x->start_ms = (hour * 60 + minute) * EXPOSURE_MINUTE_MS;
+    }
+}
+
+/* Counts a session record. undated: its time says nothing (exposure_filter). False: out of memory.
+ */
+static bool exposure_count_session(struct triage *t, struct session *s, bool undated) {
     const json_t *o = s->o;
+    const char *time = undated ? NULL : json_string_value(json_object_get(o, "time"));
     if (is_impossible(o)) {
         sum_add(&t->usage.watch.refused_sessions, 1);
         return true;
@@ -215,6 +264,7 @@ static bool exposure_count_session(struct triage *t, struct session *s) {
         .launches = exposure_member_number(o, "launches", 1),
         .foreground_ms = exposure_member_number(o, "foreground_ms", 0),
         .low_rate_s = exposure_member_number(o, "low_rates", 0)};
+    set_days(&x, o, time);
     who = x.has_user ? user : who;
     x.user = hash_bytes(who, strlen(who));
     x.cell = cluster_cell_of(cluster_stratum(x.facets[USAGE_DEVICE], x.facets[USAGE_OS],
@@ -222,7 +272,7 @@ static bool exposure_count_session(struct triage *t, struct session *s) {
                              x.user);
     count_told(&t->usage, o);
     return count_watched(t, o, &x) && count_exposed(t, &x) &&
-           (!x.has_user || count_user_day(t, user, json_string_value(json_object_get(o, "time"))));
+           (!x.has_user || count_user_day(t, user, time));
 }
 
 /* Parses the text of a session record. On ST_OK the caller releases *o. */
@@ -263,7 +313,7 @@ enum st triage_add_session(struct triage *t, const struct exposure_filter *filte
     }
     if (ok && !seen) {
         enum st st = where_match_exposure(filter->where, session_says, &s, filter->seen, e);
-        ok = st == ST_NONE || (st == ST_OK && exposure_count_session(t, &s));
+        ok = st == ST_NONE || (st == ST_OK && exposure_count_session(t, &s, filter->undated));
     }
     json_decref(o);
     return ok ? ST_OK : err_nomem(e);
@@ -404,6 +454,7 @@ static bool exposure_add_row(struct exposure_table *table, uint64_t cpus, uint64
                                        *value_in(table, CPUS) ? (int64_t)cpus : -1);
     struct exposed x = {.user = hash_bytes(user, strlen(user)),
                         .has_user = *user,
+                        .day = USAGE_NO_DAY,
                         .spread = !*user,
                         .sessions = sessions,
                         .launches = sessions,

@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct where_seen seen = {0};
     size_t at;
     need(where_new(&w, NULL) == ST_OK && where_add(w, terms, &at, NULL) == ST_OK);
-    const struct exposure_filter filters[] = {{NULL, NULL}, {w, &seen}};
+    const struct exposure_filter filters[] = {{.where = NULL}, {.where = w, .seen = &seen}};
     for (size_t i = 0; i < 2; i++) {
         struct triage *t = NULL;
         struct err e = {0};

@@ -14,7 +14,7 @@
 #include "classify/stats/exposure_text_test.h"
 #include "classify/stats/triage_private.h"
 
-static const struct exposure_filter everybody = {NULL, NULL};
+static const struct exposure_filter everybody = {.where = NULL};
 
 static struct triage *new_triage(void) {
     struct triage *t = NULL;
@@ -199,7 +199,7 @@ static void only_sessions_of_those_asked_for_count(void **state) {
     struct triage *t = new_triage();
     struct where *w = new_where("context.screen=Cart device.os>=\"iOS 18\" stall.kind=hang");
     struct where_seen seen = {0};
-    const struct exposure_filter filter = {w, &seen};
+    const struct exposure_filter filter = {.where = w, .seen = &seen};
     assert_int_equal(add_session(t, &filter, SESSION PHONE ",\"foreground_ms\":1}"), ST_OK);
     assert_int_equal(add_session(t, &filter,
                                  SESSION PHONE
@@ -251,7 +251,7 @@ static void only_rows_of_those_asked_for_count(void **state) {
     struct triage *t = new_triage();
     struct where *w = new_where("app.version>=5.10 device.model~^iPhone app.build=7");
     struct where_seen seen = {0};
-    const struct exposure_filter filter = {w, &seen};
+    const struct exposure_filter filter = {.where = w, .seen = &seen};
     size_t at = 0;
     assert_int_equal(add_table(t, &filter,
                                "app.version,model,foreground_ms\n5.9,iPhone13,1\n5.10,iPhone13,2\n"

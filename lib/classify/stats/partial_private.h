@@ -189,6 +189,10 @@ void partial_read_clusters(struct partial_line *l, const struct tape_value *o, c
 /* partial_usage_read.c. Reads, into the triage's empty usage, the member that partial_put_usage
  * wrote. */
 void partial_read_usage(struct partial_line *l, const struct tape_value *usage);
+/* Reads the days of a stall's parts, a text for each, null = not told. days NULL: an earlier
+ * partial, which told none. */
+void partial_read_part_days(struct partial_line *l, const struct tape_value *days,
+                            struct stall_part *parts, size_t count);
 /* Reads the facets of a stall's parts, five strings for each part, null = unknown. facets NULL: an
  * earlier version without them wrote the partial, and all become unknown. */
 void partial_read_facets(struct partial_line *l, const struct tape_value *facets,

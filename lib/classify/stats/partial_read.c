@@ -99,6 +99,7 @@ static void read_stall(struct partial_line *l, const struct tape_value *o) {
     }
     if (partial_fine(l)) {
         partial_read_facets(l, partial_member(l, o, "facets"), parts, count);
+        partial_read_part_days(l, partial_member(l, o, "days"), parts, count);
     }
     partial_need(l, !partial_fine(l) || stalls_join(r->t, id, seen_ms, duration_ms, parts, count));
     free(parts);

@@ -11,6 +11,7 @@ struct usage_order {
     uint32_t *values[USAGE_FACETS]; /* indexes into by[f].values, in the order of writing */
     uint32_t *place[USAGE_FACETS];  /* position of each value in that order */
     uint32_t *reasons;              /* indexes into watch.reasons */
+    uint32_t *days;                 /* indexes into days.rows, by day and version */
 };
 /* Finds the order of the triage's usage. False: out of memory; o must be released then, too. */
 bool usage_order_make(struct usage_order *o, const struct triage *t);

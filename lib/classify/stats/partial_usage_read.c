@@ -1,11 +1,14 @@
 /* Reads the member "usage" of a partial's head. Every number is checked before it is used. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "classify/stats/partial_private.h"
 #include "classify/stats/sum.h"
 
-/* Numbers of items of a value of a facet, of a version that was watched, and of a user. */
-enum { VALUE_ITEMS = 8, WATCHED_ITEMS = 3, USER_ITEMS = 3 };
+/* Numbers of items of a value of a facet, of a version that was watched, of a day, and of a user.
+ */
+enum { VALUE_ITEMS = 8, WATCHED_ITEMS = 3, DAY_ITEMS = 6, USER_ITEMS = 3 };
 
 /* Reads the next string and returns its index. The string must be greater than *previous, and
  * replaces it. 0: the string is missing or malformed. */
@@ -73,6 +76,69 @@ static void read_watched(struct partial_line *l, const struct tape_value *usage)
     }
 }
 
+/* Reads a day's text, "" = USAGE_NO_DAY. */
+static int32_t read_day_text(struct partial_line *l, const struct tape_value *v) {
+    const char *text = partial_text(l, v);
+    int32_t day = USAGE_NO_DAY;
+    if (!text || (*text && (strlen(text) != DAY_LENGTH || !parse_day(text, DAY_LENGTH, &day)))) {
+        partial_reject(l, "days");
+    }
+    return day;
+}
+
+/* The day and the version of the row before. */
+struct day_before {
+    bool any;
+    int32_t day;
+    const char *version;
+};
+
+static void read_usage_day(struct partial_line *l, struct partial_items *items,
+                           struct day_before *before) {
+    int32_t day = read_day_text(l, partial_take(items));
+    bool later = !before->any || day > before->day;
+    if (before->any && day < before->day) {
+        partial_reject(l, "days");
+    }
+    before->version = later ? NULL : before->version;
+    uint32_t version = read_usage_text(l, partial_take(items), &before->version);
+    *before = (struct day_before){true, day, before->version};
+    struct usage_day *d = partial_fine(l) ? usage_day_of(&l->r->t->usage, day, version) : NULL;
+    partial_need(l, d || l->bad);
+    if (!d) {
+        return;
+    }
+    uint64_t *const numbers[] = {&d->sessions, &d->foreground_ms, &d->stalls, &d->stalled_ms};
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        *numbers[k] = partial_take_number(l, items, SUM_MAX, "days");
+    }
+    if (usage_day_is_empty(d)) {
+        partial_reject(l, "days");
+    }
+}
+
+/* Reads the sums by day, which earlier partials lack. */
+static void read_usage_days(struct partial_line *l, const struct tape_value *usage) {
+    const struct tape_value *days = partial_member(l, usage, "days");
+    if (!days) {
+        return;
+    }
+    struct partial_items items = partial_items(l, days, DAY_ITEMS, "days");
+    struct day_before before = {0};
+    while (items.next < items.end && partial_fine(l)) {
+        read_usage_day(l, &items, &before);
+    }
+    if (partial_fine(l)) {
+        struct usage_day *left;
+        enum st st = usage_untold(&l->r->t->usage, &left);
+        free(left);
+        partial_need(l, st != ST_ERR);
+        if (st == ST_NONE) {
+            partial_reject(l, "days");
+        }
+    }
+}
+
 static void read_reasons(struct partial_line *l, const struct tape_value *usage) {
     struct partial_items items = partial_items(l, partial_member(l, usage, "reasons"), 2, "usage");
     const char *previous = NULL;
@@ -117,6 +183,22 @@ void partial_read_usage(struct partial_line *l, const struct tape_value *usage) 
         read_usage_values(l, usage, f);
     }
     read_watched(l, usage);
+    read_usage_days(l, usage);
+}
+
+void partial_read_part_days(struct partial_line *l, const struct tape_value *days,
+                            struct stall_part *parts, size_t count) {
+    struct partial_items items = {0};
+    if (days) {
+        items = partial_items(l, days, 1, "days");
+    }
+    for (size_t i = 0; i < count && partial_fine(l); i++) {
+        const struct tape_value *v = partial_take(&items);
+        parts[i].day = USAGE_UNTOLD_DAY;
+        if (days && !tape_is(v, VALUE_NULL)) {
+            parts[i].day = read_day_text(l, v);
+        }
+    }
 }
 
 void partial_read_facets(struct partial_line *l, const struct tape_value *facets,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/search.h"
 #include "classify/stats/partial_private.h"
 #include "classify/stats/partial_usage.h"
@@ -63,12 +64,46 @@ static bool order_reasons(struct usage_order *o, const struct triage *t) {
     return ok;
 }
 
+/* The day and the version of a row, with the version's position among all versions. */
+struct placed_day {
+    int32_t day;
+    uint64_t version;
+    uint32_t index;
+};
+
+static int by_day(const void *a, const void *b) {
+    const struct placed_day *x = a, *y = b;
+    int order = COMPARE(x->day, y->day);
+    return order ? order : COMPARE(x->version, y->version);
+}
+
+/* Needs the order of the versions. */
+static bool order_days(struct usage_order *o, const struct triage *t) {
+    const struct usage_days *of = &t->usage.days;
+    struct placed_day *placed = calloc(of->rows.len + 1, sizeof *placed);
+    o->days = calloc(of->rows.len + 1, sizeof *o->days);
+    for (size_t i = 0; placed && i < of->rows.len; i++) {
+        const struct usage_day *d = &of->rows.data[i];
+        placed[i] = (struct placed_day){d->day, usage_place_of(o, t, USAGE_VERSION, d->version),
+                                        (uint32_t)i};
+    }
+    bool ok = placed && o->days;
+    if (ok) {
+        qsort(placed, of->rows.len, sizeof *placed, by_day);
+    }
+    for (size_t i = 0; ok && i < of->rows.len; i++) {
+        o->days[i] = placed[i].index;
+    }
+    free(placed);
+    return ok;
+}
+
 bool usage_order_make(struct usage_order *o, const struct triage *t) {
     bool ok = order_reasons(o, t);
     for (size_t f = 0; ok && f < USAGE_FACETS; f++) {
         ok = order_values(o, t, f);
     }
-    return ok;
+    return ok && order_days(o, t);
 }
 
 void usage_order_release(struct usage_order *o) {
@@ -77,6 +112,7 @@ void usage_order_release(struct usage_order *o) {
         free(o->place[f]);
     }
     free(o->reasons);
+    free(o->days);
     *o = (struct usage_order){0};
 }
 
@@ -146,6 +182,32 @@ static void put_usage_watched(struct jsonw *w, const struct triage *t,
     }
 }
 
+/* Writes the rows of days that say something; nothing if there is none. */
+static void put_usage_days(struct jsonw *w, const struct triage *t, const struct usage_order *o) {
+    const struct usage_days *of = &t->usage.days;
+    bool begun = false;
+    for (size_t i = 0; i < of->rows.len; i++) {
+        const struct usage_day *d = &of->rows.data[o->days[i]];
+        char text[DAY_SIZE];
+        if (usage_day_is_empty(d)) {
+            continue;
+        }
+        if (!begun) {
+            jsonw_member_array(w, "days");
+        }
+        begun = true;
+        jsonw_cstr(w, day_text(d->day, text));
+        jsonw_cstr(w, map_string(&t->strings, d->version));
+        jsonw_u64(w, d->sessions);
+        jsonw_u64(w, d->foreground_ms);
+        jsonw_u64(w, d->stalls);
+        jsonw_u64(w, d->stalled_ms);
+    }
+    if (begun) {
+        jsonw_end_array(w);
+    }
+}
+
 static void put_usage_reasons(struct jsonw *w, const struct triage *t,
                               const struct usage_order *o) {
     const struct usage_watch *watch = &t->usage.watch;
@@ -186,5 +248,6 @@ void partial_put_usage(struct jsonw *w, const struct triage *t, const struct usa
         put_usage_values(w, t, o, f);
     }
     put_usage_watched(w, t, o);
+    put_usage_days(w, t, o);
     jsonw_end_object(w);
 }

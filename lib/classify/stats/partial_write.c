@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/jsonw.h"
+#include "base/parse.h"
 #include "base/search.h"
 #include "classify/stats/partial_private.h"
 
@@ -340,9 +341,9 @@ static int by_hash(const void *a, const void *b) {
 }
 
 /* A row of numbers for a part of a stall: first the numbers that are written, then the positions of
- * its facets. Facets are written as texts, but their positions decide the order of the rows,
- * too. */
-enum { PART_NUMBERS = 6, PART_SORTED = PART_NUMBERS + USAGE_FACETS };
+ * its facets, then its day. Facets and days are written as texts, but they decide the order of the
+ * rows, too. */
+enum { PART_NUMBERS = 6, PART_DAY = PART_NUMBERS + USAGE_FACETS, PART_SORTED };
 
 static int by_numbers(const void *a, const void *b) {
     const uint64_t *x = a, *y = b;
@@ -370,6 +371,7 @@ static void fill_part(const struct partial_writer *w, const struct stall_part *p
         numbers[PART_NUMBERS + f] =
             usage_place_of(&w->usage, w->t, (enum usage_facet)f, p->facets[f]);
     }
+    numbers[PART_DAY] = (uint32_t)p->day;
 }
 
 static void put_part_facets(struct partial_writer *writer, const uint64_t numbers[PART_SORTED]) {
@@ -382,6 +384,28 @@ static void put_part_facets(struct partial_writer *writer, const uint64_t number
             jsonw_raw(&writer->w, "null", strlen("null"));
         }
     }
+}
+
+/* Writes the days of a stall's parts; nothing if no part tells one. */
+static void put_part_days(struct jsonw *w, uint64_t (*parts)[PART_SORTED], size_t count) {
+    size_t told = 0;
+    while (told < count && (int32_t)(uint32_t)parts[told][PART_DAY] == USAGE_UNTOLD_DAY) {
+        told++;
+    }
+    if (told == count) {
+        return;
+    }
+    jsonw_member_array(w, "days");
+    for (size_t i = 0; i < count; i++) {
+        int32_t day = (int32_t)(uint32_t)parts[i][PART_DAY];
+        char text[DAY_SIZE];
+        if (day == USAGE_UNTOLD_DAY) {
+            jsonw_raw(w, "null", strlen("null"));
+        } else {
+            jsonw_cstr(w, day_text(day, text));
+        }
+    }
+    jsonw_end_array(w);
 }
 
 static bool put_stall(struct partial_writer *writer, const struct pending_stall *s) {
@@ -409,6 +433,7 @@ static bool put_stall(struct partial_writer *writer, const struct pending_stall 
         put_part_facets(writer, parts[i]);
     }
     jsonw_end_array(w);
+    put_part_days(w, parts, s->parts.len);
     jsonw_end_object(w);
     sink_char(writer->out, '\n');
     free(parts);

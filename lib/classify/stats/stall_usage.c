@@ -50,6 +50,40 @@ static void find_values(const struct triage *t, const struct stall_part *parts, 
     }
 }
 
+/* Returns the day of those parts of a stall that have this version: the one with most of their
+ * time; if several have as much, the earliest. `room` has an element for each part. */
+static int32_t main_day(const struct stall_part *parts, size_t count, uint32_t version,
+                        struct value_time *room) {
+    const uint32_t sign = UINT32_C(1) << 31; /* days as numbers without a sign, in their order */
+    struct value_time best = {.text = (uint32_t)USAGE_UNTOLD_DAY ^ sign};
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].facets[USAGE_VERSION] == version) {
+            room[used++] = (struct value_time){(uint32_t)parts[i].day ^ sign, parts[i].ms};
+        }
+    }
+    qsort(room, used, sizeof *room, by_value_text);
+    for (size_t i = 0; i < used;) {
+        struct value_time v = {.text = room[i].text};
+        bool first = i == 0;
+        for (; i < used && room[i].text == v.text; i++) {
+            sum_add(&v.ms, room[i].ms);
+        }
+        best = first || v.ms > best.ms ? v : best;
+    }
+    return (int32_t)(best.text ^ sign);
+}
+
+/* Counts a stall on the day of a version; nothing if its partial did not tell the day. False: out
+ * of memory. */
+static bool count_on_day(struct triage *t, int32_t day, uint32_t version) {
+    struct usage_day *of = day == USAGE_UNTOLD_DAY ? NULL : usage_day_of(&t->usage, day, version);
+    if (of) {
+        sum_add(&of->stalls, 1);
+    }
+    return of || day == USAGE_UNTOLD_DAY;
+}
+
 bool stall_count_usage(struct triage *t, const struct stall_part *parts, size_t count,
                        uint64_t ms) {
     uint32_t found[USAGE_FACETS];
@@ -58,6 +92,8 @@ bool stall_count_usage(struct triage *t, const struct stall_part *parts, size_t 
         return false;
     }
     find_values(t, parts, count, room, found);
+    uint32_t version = found[USAGE_VERSION];
+    int32_t day = version == NO_INDEX ? USAGE_UNTOLD_DAY : main_day(parts, count, version, room);
     if (count > 1) {
         free(room);
     }
@@ -73,36 +109,134 @@ bool stall_count_usage(struct triage *t, const struct stall_part *parts, size_t 
             sum_add(&sums->stalls, 1);
         }
     }
-    return true;
+    return count_on_day(t, day, version);
 }
 
-/* Is time in the foreground known of a version that has a name? Time of no version may be that of
- * all. */
-static bool knows_time_by_version(const struct triage *t) {
+/* ---- what is in no rate ---- */
+
+/* The version without a name, "", whose time may be that of all versions. NO_INDEX: there is none,
+ * or a version that has a name has time, so that time is known by version. */
+static uint32_t version_of_all(const struct triage *t) {
     const struct usage_values *of = &t->usage.by[USAGE_VERSION];
+    uint32_t nameless = NO_INDEX;
     for (size_t i = 0; i < of->values.len; i++) {
         const struct usage_value *v = &of->values.data[i];
-        if (v->sums.foreground_ms && *map_string(&t->strings, v->text)) {
-            return true;
+        const bool named = *map_string(&t->strings, v->text);
+        if (v->sums.foreground_ms && named) {
+            return NO_INDEX;
         }
+        nameless = named ? nameless : v->text;
     }
-    return false;
+    return nameless;
+}
+
+static size_t index_of_version(const struct app_usage *u, uint32_t text) {
+    const struct usage_values *of = &u->by[USAGE_VERSION];
+    size_t at;
+    LOWER_BOUND(at, of->values.len, of->values.data[at].text, text);
+    return at;
+}
+
+/* What is settled for a triage. */
+struct settling {
+    struct app_usage *u;
+    uint32_t of_all;        /* see version_of_all */
+    struct usage_day *left; /* see usage_untold */
+    struct number_map days; /* days without time that have stalls */
+};
+
+/* Is time in the foreground known for the stalls of a row? One that is left of a version's sums is
+ * of partials that told no days. */
+static bool row_is_rated(const struct settling *s, const struct usage_day *row) {
+    uint32_t from = s->of_all == NO_INDEX ? row->version : s->of_all;
+    const struct usage_day *all = usage_find_day(s->u, USAGE_NO_DAY, from);
+    const struct usage_day *same = row->day == USAGE_UNTOLD_DAY
+                                       ? &s->left[index_of_version(s->u, from)]
+                                       : usage_find_day(s->u, row->day, from);
+    return (all && all->foreground_ms) || (same && same->foreground_ms);
+}
+
+/* Notes that a row's stalls are in no rate. False: out of memory. */
+static bool leave_unrated(struct settling *s, const struct usage_day *row) {
+    struct usage_apart *apart = &s->u->apart;
+    struct usage_sums *of =
+        &s->u->by[USAGE_VERSION].values.data[index_of_version(s->u, row->version)].sums;
+    size_t at;
+    bool added = false;
+    sum_add(&of->unrated_stalls, row->stalls);
+    sum_add(&of->unrated_ms, row->stalled_ms);
+    if (row->day == USAGE_NO_DAY || row->day == USAGE_UNTOLD_DAY) {
+        sum_add(&apart->undated_stalls, row->stalls);
+        return true;
+    }
+    if (!row->stalls) {
+        return true;
+    }
+    apart->first = apart->days && apart->first < row->day ? apart->first : row->day;
+    apart->last = apart->days && apart->last > row->day ? apart->last : row->day;
+    sum_add(&apart->stalls, row->stalls);
+    bool ok = number_map_put(&s->days, (uint32_t)row->day, 0, &at, &added);
+    apart->days += added;
+    return ok;
+}
+
+/* Settles the rows of versions that have time. */
+static bool settle_days(struct settling *s) {
+    const struct usage_days *days = &s->u->days;
+    const struct usage_values *of = &s->u->by[USAGE_VERSION];
+    bool ok = true;
+    for (size_t i = 0; ok && i < days->rows.len + of->values.len; i++) {
+        const struct usage_day *row =
+            i < days->rows.len ? &days->rows.data[i] : &s->left[i - days->rows.len];
+        uint32_t from = s->of_all == NO_INDEX ? row->version : s->of_all;
+        bool timed = of->values.data[index_of_version(s->u, from)].sums.foreground_ms > 0;
+        ok = !timed || row_is_rated(s, row) || leave_unrated(s, row);
+    }
+    return ok;
+}
+
+bool usage_settle(struct triage *t) {
+    struct settling s = {.u = &t->usage, .of_all = version_of_all(t)};
+    struct usage_values *of = &t->usage.by[USAGE_VERSION];
+    enum st st = usage_untold(&t->usage, &s.left);
+    bool known = false;
+    for (size_t i = 0; i < of->values.len; i++) {
+        known = known || of->values.data[i].sums.foreground_ms;
+    }
+    for (size_t i = 0; i < of->values.len; i++) {
+        struct usage_sums *sums = &of->values.data[i].sums;
+        bool none = known && s.of_all == NO_INDEX && !sums->foreground_ms;
+        sums->unrated_stalls = none ? sums->stalls : 0;
+        sums->unrated_ms = none ? sums->stalled_ms : 0;
+    }
+    t->usage.apart = (struct usage_apart){0};
+    bool ok = st != ST_ERR && (!known || st == ST_NONE || settle_days(&s));
+    number_map_release(&s.days);
+    free(s.left);
+    return ok;
 }
 
 struct usage_outside usage_outside_of(const struct triage *t) {
-    enum { MANY = 20 /* one stall in so many may be outside */ };
     const struct usage_values *of = &t->usage.by[USAGE_VERSION];
-    struct usage_outside out = {0};
-    for (size_t i = 0; knows_time_by_version(t) && i < of->values.len; i++) {
+    struct usage_outside out = {.days = t->usage.apart};
+    const bool by_version = version_of_all(t) == NO_INDEX;
+    for (size_t i = 0; i < of->values.len; i++) {
         const struct usage_sums *s = &of->values.data[i].sums;
         const char *version = map_string(&t->strings, of->values.data[i].text);
-        if (s->foreground_ms || !s->stalls) {
+        sum_add(&out.all_stalls, s->unrated_stalls);
+        sum_add(&out.all_ms, s->unrated_ms);
+        if (s->foreground_ms || !s->unrated_stalls || !by_version) {
             continue;
         }
         sum_add(&out.stalls, s->stalls);
         out.first = !out.first || version_compare(version, out.first) < 0 ? version : out.first;
         out.last = !out.last || version_compare(version, out.last) > 0 ? version : out.last;
     }
-    out.many = out.stalls > t->total.stalls / MANY;
+    /* Dumps that later rules find idle are in no total any more, and in the usage still. */
+    out.all_stalls = out.all_stalls < t->total.stalls ? out.all_stalls : t->total.stalls;
+    out.all_ms = out.all_ms < t->total.ms ? out.all_ms : t->total.ms;
+    out.many_versions = out.stalls > t->total.stalls / USAGE_UNRATED_SHARE;
+    out.no_rate = out.many_versions || (out.all_stalls && out.all_stalls == t->total.stalls);
+    out.many = out.all_stalls > t->total.stalls / USAGE_UNRATED_SHARE;
     return out;
 }

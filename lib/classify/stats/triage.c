@@ -362,14 +362,19 @@ static bool find_usage_facets(struct triage *t, const struct dump *d, const stru
 /* Adds a ranked dump's time to the sums from which rates are computed. The stall itself is counted
  * there once all its dumps were read. False: out of memory. */
 static bool count_usage(struct triage *t, const struct stall_share *s,
-                        const uint32_t facets[USAGE_FACETS]) {
+                        const struct stall_part *part) {
     for (size_t f = 0; f < USAGE_FACETS; f++) {
-        struct usage_sums *sums = usage_sums_of(&t->usage, (enum usage_facet)f, facets[f]);
+        struct usage_sums *sums = usage_sums_of(&t->usage, (enum usage_facet)f, part->facets[f]);
         if (!sums) {
             return false;
         }
         sum_add(&sums->stalled_ms, s->ms);
     }
+    struct usage_day *day = usage_day_of(&t->usage, part->day, part->facets[USAGE_VERSION]);
+    if (!day) {
+        return false;
+    }
+    sum_add(&day->stalled_ms, s->ms);
     return !s->has_user || user_sample_add(&t->usage.users, s->user, 0, s->ms);
 }
 
@@ -442,7 +447,7 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
         return false;
     }
     t->unresolved += key->unresolved;
-    return find_usage_facets(t, d, key, part->facets) && count_usage(t, &s, part->facets) &&
+    return find_usage_facets(t, d, key, part->facets) && count_usage(t, &s, part) &&
            triage_note_threshold(t, d->stall.kind, d->stall.threshold_ms) &&
            tally_dump(&t->total, &s) && stored_dumps_add(&t->stored, &at[0]->stored, d, key, s.ms);
 }
@@ -490,6 +495,7 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
                               .action = NO_INDEX,
                               .holder = NO_INDEX,
                               .cell = triage_cell_of(d),
+                              .day = usage_day_parse(d->time),
                               .ms = count.span_ms,
                               .fatal = d->stall.fatal};
     for (size_t f = 0; f < USAGE_FACETS; f++) {
@@ -501,6 +507,34 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
         return err_nomem(e);
     }
     return stalls_add(t, d, &count, part) ? ST_OK : err_nomem(e);
+}
+
+enum st triage_place(struct triage *t, int32_t day, struct err *e) {
+    for (size_t i = 0; i < t->pending.slot_count; i++) {
+        struct pending_stall *s = &t->pending.slots[i];
+        for (size_t k = 0; s->hash && k < s->parts.len; k++) {
+            struct stall_part *p = &s->parts.data[k];
+            p->day = p->day == USAGE_UNTOLD_DAY ? day : p->day;
+        }
+    }
+    return usage_place(&t->usage, day) ? ST_OK : err_nomem(e);
+}
+
+bool triage_is_of(const struct triage *t, int32_t day, const char *version) {
+    for (size_t i = 0; i < t->usage.days.rows.len; i++) {
+        const struct usage_day *d = &t->usage.days.rows.data[i];
+        bool later = day != USAGE_NO_DAY && d->day > day && !d->sessions && !d->stalls &&
+                     !d->stalled_ms; /* of sessions that lasted until then */
+        if ((d->day != day && !later) ||
+            strcmp(map_string(&t->strings, d->version), version) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct usage_sums triage_sessions(const struct triage *t) {
+    return usage_total(&t->usage, USAGE_VERSION);
 }
 
 bool triage_is_empty(const struct triage *t) {

@@ -14,6 +14,7 @@
 #include "classify/keys/where.h"
 #include "classify/stats/seen_ids.h"
 #include "classify/stats/stall_count.h"
+#include "classify/stats/usage.h"
 #include "classify/stats/tally.h"
 
 struct triage_options {
@@ -78,6 +79,9 @@ bool triage_is_folded(const struct triage *t);
 struct exposure_filter {
     const struct where *where; /* terms, NULL = all exposure counts */
     struct where_seen *seen;   /* notes the fields that records have; NULL = they are not noted */
+    /* The times of records say nothing, as they are ahead of the clock: they count as ones without
+     * a day. */
+    bool undated;
 };
 /* Counts a stall-session/1 record, see stall-dump(5), which gives exposure. A record whose id was
  * read before, or that does not match the filter, is ignored; one that says more than is possible
@@ -143,6 +147,14 @@ bool triage_lacks_names(const struct triage *t);
  * such as "2026-11-20" followed by the name. All counts of stalls and time stay, and so do sets of
  * many users, because their registers identify nobody. Returns whether anything was removed. */
 bool triage_forget_user(struct triage *t, uint64_t user, uint64_t user_day);
+/* Counts what t, which is not finished, has without telling the day, as a partial of an earlier
+ * version, as of this day, or of USAGE_NO_DAY. ST_ERR: out of memory. */
+enum st triage_place(struct triage *t, int32_t day, struct err *e) BASE_MUST_USE;
+/* Is all that t tells by day and version of this version, of this day, and of sessions that began
+ * on it? */
+bool triage_is_of(const struct triage *t, int32_t day, const char *version);
+/* Returns the sums of the sessions of all versions. */
+struct usage_sums triage_sessions(const struct triage *t);
 /* Does t have no counts, neither of dumps nor of exposure? */
 bool triage_is_empty(const struct triage *t);
 /* Returns the options with which t was filled; borrowed until t changes. */
@@ -193,16 +205,22 @@ enum st partial_reader_line(struct partial_reader *r, const char *text, size_t l
 /* Ends the input. ST_ERR: it ended inside of a partial, which is dropped. */
 enum st partial_reader_end(struct partial_reader *r, struct err *e) BASE_MUST_USE;
 
-/* The stalls of versions of which no time in the foreground is known, although it is known of other
- * versions: that time is not theirs. */
+/* The stalls for which no time in the foreground is known: that of other versions or other days is
+ * not theirs. Time of no version may be that of all versions, and of no day that of all days. */
 struct usage_outside {
-    uint64_t stalls;
+    uint64_t stalls;          /* of versions without time, although others have some */
     const char *first, *last; /* the first and the last of these versions, by their order of
                                  release; NULL = there are none, "" = unknown */
-    /* They are more than 5 % of all stalls, so that stalls must not be divided by the time, unless
-     * both are of one version. */
+    struct usage_apart days;  /* of days without time, of versions that have time on other days */
+    /* All of these, and their time. No rate has them in it. */
+    uint64_t all_stalls, all_ms;
+    bool many_versions; /* those of versions without time are more than 5 % of all stalls */
+    bool no_rate;       /* there is no rate of all: many_versions, or no stall is in a rate */
+    /* All of these are more than 5 % of all stalls, so that stalls which are not counted by version
+     * and day, as those of a bucket, a user or a system, must not be divided by the time. */
     bool many;
 };
+/* Returns what triage_finish found. */
 struct usage_outside usage_outside_of(const struct triage *t);
 
 #endif

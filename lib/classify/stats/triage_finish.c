@@ -85,12 +85,13 @@ static bool order_set_facets(const struct triage *t, const struct bucket_set *se
 enum st triage_finish(struct triage *t, struct err *e) {
     enum tally_weight weight = t->options.weight;
     bool ok = !t->torn && triage_join_aliases(t) && triage_join_single_stacks(t) &&
-              triage_join_versions(t) && stalls_flush(t) && triage_fold(t, e) == ST_OK &&
-              rank_set(&t->level[0], weight) && rank_set(&t->level[1], weight) &&
-              rank_set(&t->actions, weight) && rank_set(&t->idle, weight) &&
-              rank_set(&t->holders, weight) && order_set_facets(t, &t->holders) &&
-              order_facets(t, &t->total) && order_set_facets(t, &t->level[0]) &&
-              order_set_facets(t, &t->level[1]) && order_set_facets(t, &t->actions);
+              triage_join_versions(t) && stalls_flush(t) && usage_settle(t) &&
+              triage_fold(t, e) == ST_OK && rank_set(&t->level[0], weight) &&
+              rank_set(&t->level[1], weight) && rank_set(&t->actions, weight) &&
+              rank_set(&t->idle, weight) && rank_set(&t->holders, weight) &&
+              order_set_facets(t, &t->holders) && order_facets(t, &t->total) &&
+              order_set_facets(t, &t->level[0]) && order_set_facets(t, &t->level[1]) &&
+              order_set_facets(t, &t->actions);
     for (size_t i = 0; ok && i < t->level[0].buckets.len; i++) {
         struct bucket *b = t->level[0].buckets.data[i];
         ok = rank_indexes(&t->level[1], weight, b->children.data, b->children.len);

@@ -114,6 +114,7 @@ struct stall_part {
     uint32_t holder;
     uint32_t cell;                 /* cell of the stall's user, see clusters.h */
     uint32_t facets[USAGE_FACETS]; /* indexes of strings; NO_INDEX = unknown */
+    int32_t day;                   /* as usage_day.day, or USAGE_UNTOLD_DAY */
     uint64_t ms;
     bool fatal; /* the process died in the stall */
 };
@@ -388,6 +389,10 @@ void bucket_set_release(struct bucket_set *set);
 /* Adds a whole stall, with its ranked parts and their time, to the sums from which rates are
  * computed. False: out of memory. */
 bool stall_count_usage(struct triage *t, const struct stall_part *parts, size_t count, uint64_t ms);
+/* Finds which stalls are in no rate, because no time in the foreground is known of their version
+ * and day (usage_outside), and notes it in the usage of the triage; triage_finish calls it. False:
+ * out of memory. */
+bool usage_settle(struct triage *t);
 /* Adds dumps of the stall of this hash, whose spans have the sum seen_ms. The stall counts, and
  * stops pending, once the spans of all its dumps add up to its duration (0 = unknown). If
  * PENDING_MAX stalls are pending, stalls_flush counts them first. False: out of memory. */

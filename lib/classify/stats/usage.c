@@ -2,8 +2,10 @@
 #include "classify/stats/usage.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/search.h"
 #include "classify/stats/sum.h"
 
@@ -52,6 +54,8 @@ void usage_release(struct app_usage *u) {
         }
         VEC_RELEASE(&u->by[f].values);
     }
+    VEC_RELEASE(&u->days.rows);
+    number_map_release(&u->days.place);
     VEC_RELEASE(&u->watch.reasons);
     user_sample_release(&u->users);
     distinct_release(&u->user_days);
@@ -68,6 +72,35 @@ struct usage_sums *usage_sums_of(struct app_usage *u, enum usage_facet f, uint32
         of->values.data[low] = (struct usage_value){.text = text};
     }
     return &of->values.data[low].sums;
+}
+
+static uint64_t key_of_day(int32_t day, uint32_t version) {
+    return (uint64_t)version << 32 | (uint32_t)day;
+}
+
+struct usage_day *usage_day_of(struct app_usage *u, int32_t day, uint32_t version) {
+    struct usage_days *of = &u->days;
+    size_t at = 0;
+    bool added = false;
+    if (!VEC_RESERVE(&of->rows, 1) ||
+        !number_map_put(&of->place, key_of_day(day, version), of->rows.len, &at, &added)) {
+        return NULL;
+    }
+    if (added) {
+        of->rows.data[of->rows.len++] = (struct usage_day){.day = day, .version = version};
+    }
+    return &of->rows.data[at];
+}
+
+const struct usage_day *usage_find_day(const struct app_usage *u, int32_t day, uint32_t version) {
+    size_t at;
+    bool found = number_map_get(&u->days.place, key_of_day(day, version), &at);
+    return found ? &u->days.rows.data[at] : NULL;
+}
+
+int32_t usage_day_parse(const char *time) {
+    int32_t day;
+    return time && parse_day(time, strlen(time), &day) ? day : USAGE_NO_DAY;
 }
 
 bool usage_add_reason(struct usage_watch *w, uint32_t text, uint64_t ms) {
@@ -93,6 +126,26 @@ static void add_sums(struct usage_sums *s, const struct usage_sums *from) {
     sum_add(&s->wall_ms, from->wall_ms);
     sum_add(&s->stalls, from->stalls);
     sum_add(&s->stalled_ms, from->stalled_ms);
+}
+
+/* Adds the sums of one day to those of another. */
+static void add_day(struct usage_day *to, const struct usage_day *d) {
+    sum_add(&to->sessions, d->sessions);
+    sum_add(&to->foreground_ms, d->foreground_ms);
+    sum_add(&to->stalls, d->stalls);
+    sum_add(&to->stalled_ms, d->stalled_ms);
+}
+
+static bool merge_days(struct app_usage *u, const struct app_usage *from, const uint32_t *texts) {
+    for (size_t i = 0; i < from->days.rows.len; i++) {
+        const struct usage_day *d = &from->days.rows.data[i];
+        struct usage_day *to = usage_day_of(u, d->day, texts ? texts[d->version] : d->version);
+        if (!to) {
+            return false;
+        }
+        add_day(to, d);
+    }
+    return true;
 }
 
 static bool merge_reasons(struct usage_watch *w, const struct usage_watch *from,
@@ -121,9 +174,75 @@ bool usage_merge(struct app_usage *u, const struct app_usage *from, const uint32
     for (size_t i = 0; i < USAGE_COUNTERS; i++) {
         sum_add(usage_counter(u, i), usage_counter_value(from, i));
     }
-    return merge_reasons(&u->watch, &from->watch, texts) &&
+    return merge_days(u, from, texts) && merge_reasons(&u->watch, &from->watch, texts) &&
            user_sample_merge(&u->users, &from->users) &&
            distinct_merge(&u->user_days, &from->user_days);
+}
+
+/* Takes a number of a day from what is left of a sum. False: it is larger. A sum that is full has
+ * nothing left, as its days may be more than it can hold. */
+static bool usage_take_number(uint64_t *left, uint64_t sum, uint64_t v) {
+    bool fits = sum == SUM_MAX || v <= *left;
+    *left = sum == SUM_MAX || !fits ? 0 : *left - v;
+    return fits;
+}
+
+/* Takes the sums of a day from those of its version. False: they are larger. */
+static bool take_day(struct usage_day *left, const struct usage_sums *s,
+                     const struct usage_day *d) {
+    bool fits = usage_take_number(&left->sessions, s->sessions, d->sessions);
+    fits = usage_take_number(&left->foreground_ms, s->foreground_ms, d->foreground_ms) && fits;
+    fits = usage_take_number(&left->stalls, s->stalls, d->stalls) && fits;
+    return usage_take_number(&left->stalled_ms, s->stalled_ms, d->stalled_ms) && fits;
+}
+
+enum st usage_untold(const struct app_usage *u, struct usage_day **out) {
+    const struct usage_values *of = &u->by[USAGE_VERSION];
+    struct usage_day *left = calloc(of->values.len + 1, sizeof *left);
+    bool fits = true;
+    *out = left;
+    if (!left) {
+        return ST_ERR;
+    }
+    for (size_t i = 0; i < of->values.len; i++) {
+        const struct usage_sums *s = &of->values.data[i].sums;
+        left[i] = (struct usage_day){USAGE_UNTOLD_DAY, of->values.data[i].text,
+                                     s->sessions,      s->foreground_ms,
+                                     s->stalls,        s->stalled_ms};
+    }
+    for (size_t i = 0; fits && i < u->days.rows.len; i++) {
+        const struct usage_day *d = &u->days.rows.data[i];
+        size_t at;
+        LOWER_BOUND(at, of->values.len, of->values.data[at].text, d->version);
+        fits = at < of->values.len && of->values.data[at].text == d->version &&
+               take_day(&left[at], &of->values.data[at].sums, d);
+    }
+    if (!fits) {
+        free(left);
+        *out = NULL;
+        return ST_NONE;
+    }
+    return ST_OK;
+}
+
+bool usage_day_is_empty(const struct usage_day *d) {
+    return !(d->sessions || d->foreground_ms || d->stalls || d->stalled_ms);
+}
+
+bool usage_place(struct app_usage *u, int32_t day) {
+    struct usage_day *left;
+    enum st st = usage_untold(u, &left);
+    bool ok = st != ST_ERR;
+    for (size_t i = 0; ok && st == ST_OK && i < u->by[USAGE_VERSION].values.len; i++) {
+        struct usage_day *to =
+            usage_day_is_empty(&left[i]) ? NULL : usage_day_of(u, day, left[i].version);
+        ok = to || usage_day_is_empty(&left[i]);
+        if (to) {
+            add_day(to, &left[i]);
+        }
+    }
+    free(left);
+    return ok;
 }
 
 struct usage_sums usage_total(const struct app_usage *u, enum usage_facet f) {
@@ -144,6 +263,10 @@ int usage_watched_permille(const struct usage_watch *w) {
 
 int usage_sums_watched_permille(const struct usage_sums *s) {
     return watched_permille(s->watched_ms, s->wall_ms);
+}
+
+uint64_t usage_rated_ms(const struct usage_sums *s) {
+    return s->unrated_stalls > s->stalls / USAGE_UNRATED_SHARE ? 0 : s->foreground_ms;
 }
 
 /* ---- launches ---- */

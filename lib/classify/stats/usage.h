@@ -1,11 +1,13 @@
 /* Counts how long an app was used and for how much of that time it stalled: sums by version,
- * system, device, cause and kind of stall, sums of the time that the recorder watched and of the
- * dumps that it sent, and a sample of users. Exposure comes from session records, from tables and
- * from MetricKit (exposure.c), stalls from dumps. Every member is a sum or a set, so parts merge
- * exactly and in any order. */
+ * system, device, cause and kind of stall, and by day and version, sums of the time that the
+ * recorder watched and of the dumps that it sent, and a sample of users. Exposure comes from
+ * session records, from tables and from MetricKit (exposure.c), stalls from dumps. Every member is
+ * a sum or a set, so parts merge exactly and in any order. */
 #ifndef STALLKIT_CLASSIFY_USAGE_H
 #define STALLKIT_CLASSIFY_USAGE_H
 
+#include "base/err.h"
+#include "base/number_map.h"
 #include "classify/stats/distinct.h"
 #include "classify/stats/histogram.h"
 #include "classify/stats/user_sample.h"
@@ -35,6 +37,9 @@ struct usage_sums {
     uint64_t stalls,
         stalled_ms;             /* number of whole stalls; time of all ranked dumps up to the cap */
     struct histogram launch_ms; /* durations, in ms, of the launches whose durations are known */
+    /* Those of the stalls, and of their time, that are in no rate; set by usage_settle, kept for
+     * versions only. */
+    uint64_t unrated_stalls, unrated_ms;
 };
 
 /* The sums of one value of a facet. text: index into the strings of the usage's owner; "" =
@@ -46,6 +51,34 @@ struct usage_value {
 /* The values of a facet, ascending by text; the output has another order. */
 struct usage_values {
     VEC(struct usage_value) values;
+};
+
+/* The day of a dump or a session record whose time is missing or no date. Other days are counted
+ * from 1970-01-01 in UTC. */
+enum { USAGE_NO_DAY = INT32_MIN };
+/* The day of an earlier partial's parts of stalls, which do not tell it. */
+enum { USAGE_UNTOLD_DAY = INT32_MAX };
+
+/* The sums of one day and one version of the app; all saturate. A session counts on the day on
+ * which it began, its time on all days that it covers. */
+struct usage_day {
+    int32_t day;
+    uint32_t version; /* as usage_value.text */
+    uint64_t sessions, foreground_ms, stalls, stalled_ms;
+};
+/* The days on which a version was used or stalled, in any order. What is missing in comparison with
+ * the sums of a version is of partials that did not tell days. */
+struct usage_days {
+    VEC(struct usage_day) rows;
+    struct number_map place; /* from a version and a day to its index in `rows` */
+};
+/* The stalls that are on a day, or on none, of which no time in the foreground is known, although
+ * their version has some on other days: that time is not theirs. */
+struct usage_apart {
+    uint64_t stalls;         /* on days without time */
+    uint64_t undated_stalls; /* on no known day */
+    uint64_t days;           /* number of days without time that have such stalls */
+    int32_t first, last;     /* the first and the last of these days */
 };
 
 /* A reason why time was not watched, and the amount of that time. */
@@ -74,6 +107,8 @@ struct usage_watch {
 /* The usage of an app. Zero-initialised = empty. */
 struct app_usage {
     struct usage_values by[USAGE_FACETS];
+    struct usage_days days;
+    struct usage_apart apart; /* set by usage_settle */
     struct usage_watch watch;
     struct user_sample users;
     struct distinct user_days;  /* pairs of a user and a day with a session */
@@ -96,11 +131,26 @@ void usage_release(struct app_usage *u);
 /* Returns the sums of a value of a facet; a new value is added. The result is valid until the next
  * call; NULL = out of memory. */
 struct usage_sums *usage_sums_of(struct app_usage *u, enum usage_facet f, uint32_t text);
+/* Returns the sums of a day, or USAGE_NO_DAY, and a version; a new row is added. The result is
+ * valid until the next call; NULL = out of memory. */
+struct usage_day *usage_day_of(struct app_usage *u, int32_t day, uint32_t version);
+/* Returns the day of a time such as "2026-11-20T10:00:00Z"; USAGE_NO_DAY: it is NULL or no date. */
+int32_t usage_day_parse(const char *time);
 /* Adds time that was not watched for this reason. False: out of memory. */
 bool usage_add_reason(struct usage_watch *w, uint32_t text, uint64_t ms);
 /* Adds all of `from`. texts: for each string of from's owner, its index in u's owner; NULL: the
  * indexes are the same. False: out of memory, and u may hold a part. */
 bool usage_merge(struct app_usage *u, const struct app_usage *from, const uint32_t *texts);
+
+bool usage_day_is_empty(const struct usage_day *d);
+/* Returns the row of a day and a version; NULL: there is none. */
+const struct usage_day *usage_find_day(const struct app_usage *u, int32_t day, uint32_t version);
+/* Sets *out to what the sums of each version, in the order of the facet's values, have more than
+ * its days; malloc'ed. ST_NONE: days have more than their version, or another version, so that they
+ * are forged; *out is NULL. ST_ERR: out of memory. */
+enum st usage_untold(const struct app_usage *u, struct usage_day **out) BASE_MUST_USE;
+/* Counts what no day tells as of this day, or of USAGE_NO_DAY. False: out of memory. */
+bool usage_place(struct app_usage *u, int32_t day) BASE_MUST_USE;
 
 /* Returns the sums over all values of a facet, without the launches' durations. */
 struct usage_sums usage_total(const struct app_usage *u, enum usage_facet f);
@@ -109,6 +159,11 @@ struct usage_sums usage_total(const struct app_usage *u, enum usage_facet f);
 int usage_watched_permille(const struct usage_watch *w);
 /* Returns the same of the sums of one version. */
 int usage_sums_watched_permille(const struct usage_sums *s);
+/* Of one stall in so many, the time may not be known. */
+enum { USAGE_UNRATED_SHARE = 20 };
+/* Returns the time by which stalls of a version can be divided that are not counted by day, as
+ * those of a bucket; 0: none is known, or more than 5 % of the version's stalls are in no rate. */
+uint64_t usage_rated_ms(const struct usage_sums *s);
 
 /* ---- launches ---- */
 

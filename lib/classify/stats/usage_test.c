@@ -83,7 +83,7 @@ static void add_stall(const struct made *m, struct stall_like like) {
 }
 
 static void add_session(struct triage *t, const char *text) {
-    const struct exposure_filter everybody = {NULL, NULL};
+    const struct exposure_filter everybody = {.where = NULL};
     struct err e = {0};
     if (triage_add_session(t, &everybody, text, strlen(text), &e) != ST_OK) {
         fail_msg("%s: %s", text, e.text);

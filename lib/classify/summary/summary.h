@@ -42,10 +42,15 @@ struct summary_version {
     uint64_t foreground_ms, sessions; /* watched time in the foreground; 0 = unknown */
     int watched; /* watched share of the sessions' time in permille; -1 = unknown */
     uint64_t dumps, stalls, ms;
+    /* What of the stalls and of their time can be divided by the time in the foreground
+     * (usage_outside). */
+    uint64_t rated_stalls, rated_ms;
+    /* Too many of the stalls are of days without time in the foreground (usage_rated_ms). */
+    bool days_lack_time;
     /* Is that enough to compare the version with others? If the time in the foreground of any
-     * version is known, the version has at least SUMMARY_RATED_MS of it, else at least
-     * SUMMARY_DUMPS_LEAST dumps; and it has at least one hundredth of what the version has that has
-     * most. */
+     * version is known, the version has at least SUMMARY_RATED_MS of it, and days_lack_time is
+     * false, else at least SUMMARY_DUMPS_LEAST dumps; and it has at least one hundredth of what the
+     * version has that has most. */
     bool carries;
 };
 enum {

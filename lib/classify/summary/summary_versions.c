@@ -32,7 +32,7 @@ static void judge_versions(struct summary *s) {
     for (size_t i = 0; i < s->releases.len; i++) {
         struct summary_version *v = &s->releases.data[i];
         uint64_t has = s->rated ? v->foreground_ms : v->dumps;
-        v->carries = has >= least && has >= most / 100;
+        v->carries = has >= least && has >= most / 100 && !v->days_lack_time;
     }
 }
 
@@ -65,7 +65,10 @@ void summary_add_versions(struct summary_maker *m) {
                                     .watched = usage_sums_watched_permille(sums),
                                     .dumps = dumps_of_version(m->t, of->values.data[i].text),
                                     .stalls = sums->stalls,
-                                    .ms = sums->stalled_ms};
+                                    .ms = sums->stalled_ms,
+                                    .rated_stalls = sums->stalls - sums->unrated_stalls,
+                                    .rated_ms = sums->stalled_ms - sums->unrated_ms,
+                                    .days_lack_time = sums->foreground_ms && !usage_rated_ms(sums)};
         if (*v.text) {
             s->rated = s->rated || v.foreground_ms;
             m->failed = !VEC_PUSH(&s->releases, v);

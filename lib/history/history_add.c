@@ -454,6 +454,7 @@ static enum st write_cell(struct history *h, struct history_cell *cell, struct e
     struct bucket_writer w = {.h = h, .cell = row};
     return bucket_list_each(cell->t, put_bucket, &w, e) == ST_OK && put_cell_sum(&w, e) == ST_OK &&
                    history_put_values(h, row, cell->t, e) == ST_OK &&
+                   history_put_times(h, row, cell->t, e) == ST_OK &&
                    take_equal_parts(h, row, cell, e) == ST_OK
                ? write_part(h, row, cell, e)
                : ST_ERR;

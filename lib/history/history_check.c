@@ -30,6 +30,7 @@ static enum st check_database(struct history *h, struct history_faults *f, struc
 
 struct sums {
     uint64_t dumps, ms;
+    struct history_times times;
 };
 
 /* The counts of a part, used to check the kept sums that contain the part. */
@@ -43,6 +44,8 @@ struct examination {
     struct history_faults faults;
     VEC(struct part_sums) parts;
     struct history_value_sums values; /* sums of the cell that is being checked */
+    int32_t day;                      /* of this cell */
+    const char *version;              /* of this cell; borrowed from the row */
 };
 
 static enum st add_bucket_sums(void *ctx, const struct bucket_summary *b, struct err *e) {
@@ -66,8 +69,13 @@ static enum st sum_partial(struct examination *x, const char *table, struct sql_
         return history_row_fault(&x->faults, table, sql_number(s, 0), &damage, e) == ST_OK ? ST_NONE
                                                                                            : ST_ERR;
     }
+    history_times_add(&sums->times, t);
     enum st st = bucket_list_each(t, add_bucket_sums, sums, e);
     st = st == ST_OK && values ? history_add_values(values, t, e) : st;
+    if (st == ST_OK && values && !triage_is_of(t, x->day, x->version)) {
+        err_set(&damage, ERR_FORMAT, "it tells another day or version than its cell");
+        st = history_row_fault(&x->faults, table, sql_number(s, 0), &damage, e);
+    }
     triage_free(t);
     return st;
 }
@@ -92,6 +100,7 @@ static enum st sum_parts(struct examination *x, int64_t cell, struct sums *sums,
         }
         sums->dumps += p.sums.dumps;
         sums->ms += p.sums.ms;
+        history_times_sum(&sums->times, &p.sums.times);
         *readable = *readable && st != ST_NONE;
     }
     sql_finish(s);
@@ -116,12 +125,16 @@ static enum st check_cell_values(struct examination *x, int64_t cell, struct err
 /* Checks the cell in a row of id, the sums of its buckets, and its day, version and build. */
 static enum st check_cell(struct examination *x, struct sql_statement *s, struct err *e) {
     const int64_t cell = sql_number(s, 0);
-    const struct sums rows = {(uint64_t)sql_number(s, 1), (uint64_t)sql_number(s, 2)};
+    const struct sums rows = {.dumps = (uint64_t)sql_number(s, 1),
+                              .ms = (uint64_t)sql_number(s, 2)};
     struct sums parts = {0};
     struct err damage = {0};
     bool readable = true;
     enum st st = ST_OK;
-    if (history_cell_check(s, 3, &damage) != ST_OK) {
+    x->day = HISTORY_NO_DAY;
+    x->version = sql_text(s, 4);
+    if (history_cell_check(s, 3, &damage) != ST_OK ||
+        history_cell_day(s, 3, &x->day, &damage) != ST_OK) {
         st = history_row_fault(&x->faults, "cell", cell, &damage, e);
     }
     history_value_sums_clear(&x->values);
@@ -132,7 +145,9 @@ static enum st check_cell(struct examination *x, struct sql_statement *s, struct
                            " ms, the table bucket_day %" PRIu64 " and %" PRIu64,
                            cell, parts.dumps, parts.ms, rows.dumps, rows.ms);
     }
-    return st == ST_OK && readable ? check_cell_values(x, cell, e) : st;
+    st = st == ST_OK && readable ? check_cell_values(x, cell, e) : st;
+    return st == ST_OK && readable ? history_check_times(x->h, &x->faults, cell, &parts.times, e)
+                                   : st;
 }
 
 /* The sums are total(), because sum() fails where forged values overflow. */
@@ -198,6 +213,9 @@ static enum st check_rolled(struct examination *x, int64_t rolled, const struct 
         st = sql_next(s, e);
         want.dumps += st == ST_OK ? x->parts.data[i].sums.dumps : 0;
         want.ms += st == ST_OK ? x->parts.data[i].sums.ms : 0;
+        if (st == ST_OK) {
+            history_times_sum(&want.times, &x->parts.data[i].sums.times);
+        }
     }
     sql_finish(s);
     if (st != ST_ERR && (want.dumps != sum->dumps || want.ms != sum->ms)) {
@@ -205,6 +223,9 @@ static enum st check_rolled(struct examination *x, int64_t rolled, const struct 
                            "rolled %" PRId64 ": it has %" PRIu64 " dumps and %" PRIu64
                            " ms, its parts %" PRIu64 " and %" PRIu64,
                            rolled, sum->dumps, sum->ms, want.dumps, want.ms);
+    } else if (st != ST_ERR && !history_times_equal(&want.times, &sum->times)) {
+        st = history_fault(&x->faults, e,
+                           "rolled %" PRId64 ": it has other sessions than its parts", rolled);
     }
     return st == ST_ERR ? ST_ERR : ST_OK;
 }

@@ -34,6 +34,7 @@ static const struct row_query row_queries[] = {
     {3, "cell_value", "of a cell that is missing", "cell NOT IN (SELECT id FROM cell)"},
     {3, "dump", "of a bucket that is missing", "bucket NOT IN (SELECT id FROM bucket)"},
     {3, "dump", "of a cell that is missing", "cell NOT IN (SELECT id FROM cell)"},
+    {8, "cell_time", "of a cell that is missing", "cell NOT IN (SELECT id FROM cell)"},
     {5, "rolled_page", "of a sum that is missing", "rolled NOT IN (SELECT id FROM rolled)"},
 };
 
@@ -71,11 +72,11 @@ static enum st tell_query(struct row_examination *x, const struct row_query *q, 
 static const struct {
     int since;
     const char *name;
-} row_tables[] = {{1, "fact"},     {1, "rules"},      {1, "seen"},   {1, "cell"},
-                  {1, "part"},     {1, "bucket"},     {1, "alias"},  {1, "bucket_day"},
-                  {1, "mark"},     {1, "run"},        {2, "rolled"}, {2, "rolled_part"},
-                  {3, "cell_sum"}, {3, "cell_value"}, {3, "dump"},   {5, "rolled_page"},
-                  {6, "shared"},   {7, "dump_shared"}};
+} row_tables[] = {{1, "fact"},     {1, "rules"},       {1, "seen"},     {1, "cell"},
+                  {1, "part"},     {1, "bucket"},      {1, "alias"},    {1, "bucket_day"},
+                  {1, "mark"},     {1, "run"},         {2, "rolled"},   {2, "rolled_part"},
+                  {3, "cell_sum"}, {3, "cell_value"},  {3, "dump"},     {5, "rolled_page"},
+                  {6, "shared"},   {7, "dump_shared"}, {8, "cell_time"}};
 
 /* Sets x->text to a query that counts, for each column of a table, the values that are of another
  * kind than the column, and *columns to the columns' names, each with a NUL behind it. */

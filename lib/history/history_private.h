@@ -25,6 +25,7 @@ enum history_statement {
     HISTORY_NOTE_MARKS,
     HISTORY_CELL_SUM_PUT,
     HISTORY_VALUE_PUT,
+    HISTORY_TIME_PUT,
     HISTORY_DUMP_PUT,
     HISTORY_DUMP_LIST,
     HISTORY_DUMP_DROP,
@@ -76,6 +77,7 @@ struct history_shared {
 struct history_part_row {
     int64_t id, rules;
     uint64_t dumps, bytes;
+    int32_t day;      /* of the part's cell */
     uint64_t content; /* hash of the partial's packed bytes; 0 = the bytes were not read */
     bool taken;       /* the part was merged, or is contained in a kept sum that was merged or that
                          history_find_sums chose */
@@ -244,6 +246,30 @@ enum st history_row_fault(struct history_faults *f, const char *table, int64_t r
  * to, facts, rules, marks, and kept dumps. ST_ERR: as history_check. */
 enum st history_check_rows(struct history *h, struct history_faults *f,
                            struct err *e) BASE_MUST_USE;
+
+/* ---- sessions by cell, history_times.c ---- */
+
+/* The version of the tables from which on parts, and so kept sums, tell days, and there is a table
+ * of sessions by cell. */
+enum { HISTORY_TIMES_FROM = 8 };
+/* Sums of the table cell_time, in the order of its columns: sessions, foreground_ms, watched_ms,
+ * wall_ms. */
+enum { HISTORY_TIMES = 4 };
+struct history_times {
+    uint64_t sums[HISTORY_TIMES];
+};
+/* Adds the sessions of a part. */
+void history_times_add(struct history_times *times, const struct triage *t);
+void history_times_sum(struct history_times *times, const struct history_times *more);
+bool history_times_equal(const struct history_times *a, const struct history_times *b);
+/* Adds the sessions of a part to the numbers that the table has for its cell. ST_ERR: as
+ * history_add. */
+enum st history_put_times(struct history *h, int64_t cell, const struct triage *t,
+                          struct err *e) BASE_MUST_USE;
+/* Compares the sums of a cell's parts with the table, and tells if they differ. ST_ERR: as
+ * history_check. */
+enum st history_check_times(struct history *h, struct history_faults *f, int64_t cell,
+                            const struct history_times *times, struct err *e) BASE_MUST_USE;
 
 /* ---- dumps to be shown, history_dumps.c ---- */
 

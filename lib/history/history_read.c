@@ -121,14 +121,11 @@ static void leave_out(struct history_parts *parts, int64_t id, const struct err 
 /* Appends the part in the current row if the span includes its cell. */
 static enum st list_part(struct sql_statement *s, const struct history_span *span,
                          struct history_parts *parts, struct err *e) {
-    const struct history_part_row p = {sql_number(s, 0),
-                                       sql_number(s, 1),
-                                       (uint64_t)sql_number(s, 2),
-                                       (uint64_t)sql_number(s, 3),
-                                       0,
-                                       false};
+    struct history_part_row p = {.id = sql_number(s, 0),
+                                 .rules = sql_number(s, 1),
+                                 .dumps = (uint64_t)sql_number(s, 2),
+                                 .bytes = (uint64_t)sql_number(s, 3)};
     struct err damage = {0};
-    int32_t day;
     if (sql_is_none(s, 7)) {
         err_set(&damage, ERR_FORMAT, "it has no cell");
     }
@@ -137,7 +134,7 @@ static enum st list_part(struct sql_statement *s, const struct history_span *spa
         parts->astray++;
         return ST_OK;
     }
-    enum st st = history_cell_is_wanted(span, s, 4, &day, e);
+    enum st st = history_cell_is_wanted(span, s, 4, &p.day, e);
     if (st == ST_OK && !VEC_PUSH(&parts->rows, p)) {
         st = err_nomem(e);
     }
@@ -205,7 +202,7 @@ static enum st load_part(struct history_reader *r, struct history_part_row *p, s
     }
     sql_reset(s);
     if (st == ST_OK) {
-        return ST_OK;
+        return triage_place(*t, p->day, e);
     }
     if (damage.code == ERR_NOMEM) {
         return err_nomem(e);

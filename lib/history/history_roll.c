@@ -131,8 +131,8 @@ static const char rolled_of_rules[] =
 enum st history_read_rolled(struct history *h, struct history_part_row *parts, size_t count,
                             struct rolled_sum *sum, struct err *e) {
     struct sql_statement *s;
-    if (h->version < 2) {
-        return ST_OK;
+    if (h->version < HISTORY_TIMES_FROM) {
+        return ST_OK; /* it has none, or they tell no days */
     }
     if (sql_prepare(h->file, &s, rolled_of_rules, e) != ST_OK) {
         return ST_ERR;

@@ -37,6 +37,17 @@
 /* The texts that dumps share, which versions up to 6 lack. */
 #define HISTORY_DUMP_SHARED "CREATE TABLE dump_shared(id INTEGER PRIMARY KEY, text BLOB NOT NULL);"
 
+/* The sessions of each cell, which versions up to 7 lack. */
+#define HISTORY_CELL_TIME                                                                          \
+    "CREATE TABLE cell_time(cell INTEGER PRIMARY KEY REFERENCES cell, sessions INTEGER NOT NULL,"  \
+    " foreground_ms INTEGER NOT NULL, watched_ms INTEGER NOT NULL, wall_ms INTEGER NOT NULL);"     \
+    "CREATE VIEW IF NOT EXISTS sessions_by_day AS"                                                 \
+    " SELECT date(c.day * 86400, 'unixepoch') AS day, c.version, c.build,"                         \
+    " ifnull(s.dumps, 0) AS dumps, ifnull(s.stalled_ms, 0) AS stalled_ms,"                         \
+    " ifnull(t.sessions, 0) AS sessions, ifnull(t.foreground_ms, 0) AS foreground_ms,"             \
+    " ifnull(t.watched_ms, 0) AS watched_ms, ifnull(t.wall_ms, 0) AS wall_ms"                      \
+    " FROM cell c LEFT JOIN cell_sum s ON s.cell = c.id LEFT JOIN cell_time t ON t.cell = c.id;"
+
 /* The tables. Parts have all the counts; the other tables repeat some of them for people and
  * queries. */
 static const char history_schema[] =
@@ -59,7 +70,7 @@ static const char history_schema[] =
     " set_at TEXT NOT NULL, PRIMARY KEY(bucket, name)) WITHOUT ROWID;"
     "CREATE TABLE run(id INTEGER PRIMARY KEY, at TEXT NOT NULL, dumps INTEGER NOT NULL,"
     " sessions INTEGER NOT NULL, known INTEGER NOT NULL, too_old INTEGER NOT NULL);" HISTORY_ROLLED
-        HISTORY_SHOWN HISTORY_PAGES HISTORY_SHARED HISTORY_DUMP_SHARED
+        HISTORY_SHOWN HISTORY_PAGES HISTORY_SHARED HISTORY_DUMP_SHARED HISTORY_CELL_TIME
     "CREATE VIEW stalled AS SELECT printf('%012x', b.id) AS bucket, b.title, b.cause,"
     " date(c.day * 86400, 'unixepoch') AS day, c.version, c.build, d.dumps, d.stalled_ms"
     " FROM bucket_day d JOIN bucket b ON b.id = d.bucket JOIN cell c ON c.id = d.cell;"
@@ -74,16 +85,24 @@ static const char history_from_2[] =
                   " SELECT cell, CAST(total(dumps) AS INTEGER), CAST(total(stalled_ms) AS INTEGER)"
                   " FROM bucket_day GROUP BY cell";
 
-/* Statements that turn the tables of this version into those of version 6, these into those of
- * version 5, and so on to those of version 1, so that a file of an earlier version can be compared
+/* Statements that turn a history of version 7 into one of version 8. Kept sums tell no days, so
+ * that they have to be made again from the parts, whose days their cells tell. */
+static const char history_from_7[] =
+    HISTORY_CELL_TIME "DELETE FROM rolled_part; DELETE FROM rolled_page; DELETE FROM rolled";
+
+/* Statements that turn the tables of this version into those of version 7, these into those of
+ * version 6, and so on to those of version 1, so that a file of an earlier version can be compared
  * with its tables. Version 3 has the tables of version 4. */
-static const char history_back_to_6[] = "DROP TABLE dump_shared";
-static const char history_back_to_5[] = "DROP TABLE shared";
-static const char history_back_to_4[] = "DROP TABLE rolled_page";
-static const char history_back_to_2[] = "DROP VIEW dumps_by; DROP TABLE dump;"
-                                        " DROP TABLE cell_value; DROP TABLE cell_sum";
-static const char history_back_to_1[] =
-    "DROP TABLE rolled_part; DROP TABLE rolled; CREATE INDEX seen_day ON seen(day)";
+static const struct {
+    int64_t from; /* the version that the statements turn into an earlier one */
+    const char *sql;
+} history_back[] = {
+    {8, "DROP VIEW sessions_by_day; DROP TABLE cell_time"},
+    {7, "DROP TABLE dump_shared"},
+    {6, "DROP TABLE shared"},
+    {5, "DROP TABLE rolled_page"},
+    {3, "DROP VIEW dumps_by; DROP TABLE dump; DROP TABLE cell_value; DROP TABLE cell_sum"},
+    {2, "DROP TABLE rolled_part; DROP TABLE rolled; CREATE INDEX seen_day ON seen(day)"}};
 
 enum st history_make_tables(struct sql_file *file, struct err *e) {
     return sql_run(file, history_schema, e);
@@ -94,7 +113,8 @@ enum st history_upgrade_tables(struct sql_file *file, int64_t version, struct er
     st = st == ST_OK && version < 3 ? sql_run(file, history_from_2, e) : st;
     st = st == ST_OK && version < 5 ? sql_run(file, HISTORY_PAGES, e) : st;
     st = st == ST_OK && version < 6 ? sql_run(file, HISTORY_SHARED, e) : st;
-    return st == ST_OK && version < 7 ? sql_run(file, HISTORY_DUMP_SHARED, e) : st;
+    st = st == ST_OK && version < 7 ? sql_run(file, HISTORY_DUMP_SHARED, e) : st;
+    return st == ST_OK && version < 8 ? sql_run(file, history_from_7, e) : st;
 }
 
 /* ---- the tables of a file ---- */
@@ -104,20 +124,8 @@ static enum st make_reference(struct sql_file **out, int64_t version, struct err
     struct sql_file *file = NULL;
     enum st st = sql_open(&file, NULL, true, e);
     st = st == ST_OK ? history_make_tables(file, e) : st;
-    if (st == ST_OK && version < 7) {
-        st = sql_run(file, history_back_to_6, e);
-    }
-    if (st == ST_OK && version < 6) {
-        st = sql_run(file, history_back_to_5, e);
-    }
-    if (st == ST_OK && version < 5) {
-        st = sql_run(file, history_back_to_4, e);
-    }
-    if (st == ST_OK && version < 3) {
-        st = sql_run(file, history_back_to_2, e);
-    }
-    if (st == ST_OK && version < 2) {
-        st = sql_run(file, history_back_to_1, e);
+    for (size_t i = 0; st == ST_OK && i < sizeof history_back / sizeof *history_back; i++) {
+        st = version < history_back[i].from ? sql_run(file, history_back[i].sql, e) : ST_OK;
     }
     if (st != ST_OK) {
         sql_close(file);

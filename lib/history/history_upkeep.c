@@ -19,6 +19,7 @@ enum st history_drop_before(struct history *h, int32_t day, uint64_t *cells, str
         "DELETE FROM part WHERE cell IN (SELECT id FROM cell WHERE day < ?1)",
         "DELETE FROM bucket_day WHERE cell IN (SELECT id FROM cell WHERE day < ?1)",
         "DELETE FROM cell_sum WHERE cell IN (SELECT id FROM cell WHERE day < ?1)",
+        "DELETE FROM cell_time WHERE cell IN (SELECT id FROM cell WHERE day < ?1)",
         "DELETE FROM cell_value WHERE cell IN (SELECT id FROM cell WHERE day < ?1)",
         "DELETE FROM dump WHERE cell IN (SELECT id FROM cell WHERE day < ?1)",
         "DELETE FROM rolled_part WHERE EXISTS (SELECT 1 FROM cell WHERE day < ?1)",

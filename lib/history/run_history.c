@@ -62,10 +62,9 @@ static enum st check_kind(struct history *h, struct err *e) {
     return history_check_tables(h->file, version, e);
 }
 
-/* Fills the table of systems and devices from all parts, because earlier versions lack this table,
- * and only their parts have the counts. A part that is damaged is left out, as it is in each
- * reading. */
-static enum st value_all_parts(struct history *h, struct err *e) {
+/* Fills the tables of systems and devices, and of sessions, that the version lacks, because only
+ * its parts have the counts. A part that is damaged is left out, as it is in each reading. */
+static enum st fill_from_parts(struct history *h, struct err *e) {
     struct sql_statement *s;
     if (sql_prepare(h->file, &s, "SELECT cell, partial FROM part ORDER BY id", e) != ST_OK) {
         return ST_ERR;
@@ -77,7 +76,8 @@ static enum st value_all_parts(struct history *h, struct err *e) {
         size_t len;
         const void *bytes = sql_bytes(s, 1, &len);
         if (history_part(h, bytes, len, &t, &damage) == ST_OK) {
-            st = history_put_values(h, sql_number(s, 0), t, e);
+            st = h->version < 3 ? history_put_values(h, sql_number(s, 0), t, e) : ST_OK;
+            st = st == ST_OK ? history_put_times(h, sql_number(s, 0), t, e) : st;
         } else if (damage.code == ERR_NOMEM) {
             st = err_nomem(e);
         }
@@ -99,8 +99,8 @@ static enum st upgrade(struct history *h, struct err *e) {
         sql_undo(h->file);
     }
     st = st == ST_OK ? history_upgrade_tables(h->file, h->version, e) : st;
-    if (st == ST_OK && h->version < 3) {
-        st = value_all_parts(h, e);
+    if (st == ST_OK && h->version < HISTORY_TIMES_FROM) {
+        st = fill_from_parts(h, e);
     }
     st = st == ST_OK ? sql_run(h->file, set_version, e) : st;
     if (st != ST_OK) {

@@ -22,7 +22,7 @@
 #include "dump/dump.h"
 
 /* The version of the tables that this build writes; it reads this and all earlier ones. */
-enum { HISTORY_VERSION = 7 };
+enum { HISTORY_VERSION = 8 };
 /* The day of a dump whose time is missing, no date, or ahead of the clock (history_set_today).
  * Other days are counted from 1970-01-01 in UTC. */
 enum { HISTORY_NO_DAY = INT32_MIN };

@@ -18,8 +18,9 @@ REQUESTS = ("accepts", "accepts-tcp", "serves", "serves-tcp", "fifo", "signals",
 # The cases of testdata/apps/rivals.c.
 RIVALS = ("peers", "polling", "polling-last", "shallower", "wide", "renumbered", "shared", "narrowed")
 # The cases of testdata/apps/around.c, and the kind of loop that the summary names for each.
-AROUND = {"sleeps": "loop that sleeps at", "locks": "loop on a lock at", "conditions": "loop on a condition variable at",
-          "signals": "loop on signals at", "paced": "event loop at"}
+AROUND = {"sleeps": "loop that sleeps at", "polls": "loop that sleeps at", "selects": "loop that sleeps at", "locks": "loop on a lock at", "conditions": "loop on a condition variable at",
+          "signals": "loop on signals at", "paced": "event loop at", "selected": "event loop at",
+          "timers": "event loop at"}
 # Programs in Python that idle so, and poll in their handlers by subprocess.run; the calls of Python's functions need no stack.
 PYTHON = {"queue": "q.get()", "sleep": "time.sleep(0.4)"}
 PYTHON_PROGRAM = """

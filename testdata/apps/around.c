@@ -2,6 +2,8 @@
  * `around CASE`. Each prints the stalls that it made, "stall BEGIN END" in ns of CLOCK_MONOTONIC:
  *
  *     sleeps       idles in nanosleep(2)
+ *     polls        idles in poll(2) without descriptors
+ *     selects      idles in select(2) without descriptors
  *     locks        idles in sem_timedwait(3)
  *     conditions   idles in pthread_cond_timedwait(3)
  *     signals      idles in sigtimedwait(2)
@@ -10,12 +12,15 @@
  *     even         the same as sleeps, but its handlers wait for as long as it idles
  *     items        takes items of another thread by sem_wait(3), one at a time; some come many at
  *                  once, so that the semaphore is free between them
- *     paced        the other way round: a loop on descriptors whose handlers sleep */
+ *     paced        the other way round: a loop on descriptors whose handlers sleep
+ *     selected     the same, but they sleep in select(2) without descriptors
+ *     timers       as paced, but the loop's set is empty in each third turn */
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/select.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,6 +51,15 @@ static struct timespec deadline(long ms) {
 static void idle_in_sleep(void) {
     const struct timespec t = {.tv_nsec = IDLE_MS * 1000000L};
     nanosleep(&t, NULL);
+}
+
+static void idle_in_no_poll(void) {
+    poll(NULL, 0, IDLE_MS);
+}
+
+static void idle_in_no_select(void) {
+    struct timeval t = {.tv_usec = IDLE_MS * 1000L};
+    select(0, NULL, NULL, NULL, &t);
 }
 
 static void idle_in_lock(void) {
@@ -83,6 +97,18 @@ static void idle_in_poll(void) {
     poll(&p, 1, IDLE_MS);
 }
 
+static void idle_in_select(void) {
+    static int turn;
+    struct timeval t = {.tv_usec = IDLE_MS * 1000L};
+    bool any = ++turn % 3 != 0;
+    fd_set set;
+    FD_ZERO(&set);
+    if (any) {
+        FD_SET(events[0], &set);
+    }
+    select(any ? events[0] + 1 : 0, &set, NULL, NULL, &t);
+}
+
 OWN_FRAME static void wait_for_reply(int ms) {
     struct pollfd p = {.fd = replies[0], .events = POLLIN};
     poll(&p, 1, ms);
@@ -92,6 +118,12 @@ OWN_FRAME static void wait_for_reply(int ms) {
 OWN_FRAME static void work(int ms) {
     const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
     nanosleep(&t, NULL);
+    KEEP_FRAME();
+}
+
+OWN_FRAME static void work_in_select(int ms) {
+    struct timeval t = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000L};
+    select(0, NULL, NULL, NULL, &t);
     KEEP_FRAME();
 }
 
@@ -173,11 +205,15 @@ static const struct around_case {
     int reply_ms;
 } cases[] = {
     {"sleeps", idle_in_sleep, wait_for_reply, REPLY_MS},
+    {"polls", idle_in_no_poll, wait_for_reply, REPLY_MS},
+    {"selects", idle_in_no_select, wait_for_reply, REPLY_MS},
     {"locks", idle_in_lock, wait_for_reply, REPLY_MS},
     {"conditions", idle_in_condition, wait_for_reply, REPLY_MS},
     {"signals", idle_in_signals, wait_for_reply, REPLY_MS},
     {"even", idle_in_sleep, wait_for_reply, IDLE_MS},
     {"paced", idle_in_poll, work, REPLY_MS},
+    {"selected", idle_in_poll, work_in_select, REPLY_MS},
+    {"timers", idle_in_select, work, REPLY_MS},
 };
 
 int main(int argc, char **argv) {

@@ -78,18 +78,17 @@ static bool wait_is_over(struct attach_watch *w) {
     return perf_ring_behind(&w->events.edges, records) == records;
 }
 
-/* Reports to w->edges that a wait begins at at_ns. A poll or select without a descriptor is
- * ignored, and so is a futex(2) call that waits for no condition variable or semaphore, or comes
- * while the budget takes such calls for locks. The wait's place is the address in the caller of the
- * waiting function, found by call frame information; if the caller cannot be found, it is the
- * program counter of the wait. */
+/* Reports to w->edges that a wait begins at at_ns. A futex(2) call that waits for no condition
+ * variable or semaphore, or comes while the budget takes such calls for locks, is ignored. The
+ * wait's place is the address in the caller of the waiting function, found by call frame
+ * information; if the caller cannot be found, it is the program counter of the wait. */
 static void wait_begins(struct attach_watch *w, const struct wait_call *call,
                         const uint64_t args[6], const struct cfi_registers *regs,
                         const struct cfi_stack *stack, bool goes_on, uint64_t at_ns) {
     struct finder_wait wait = {.place = regs->value[CFI_PC], .depth = regs->value[CFI_SP]};
     struct wait_memory memory = {w, stack, goes_on, !goes_on && wait_is_over(w)};
     bool condition = call->on == WAIT_ON_CONDITION;
-    bool beyond = condition || call->on == WAIT_ON_SLEEP || call->on == WAIT_ON_SIGNALS;
+    bool beyond = condition || wait_call_is_sleep(call, args) || call->on == WAIT_ON_SIGNALS;
     enum wait_function what = WAIT_FUNCTION_OTHER;
     struct remote_call caller = {.sp = wait.depth};
     if (wait_call_is_other(call, args) || (condition && w->budget.no_conditions)) {

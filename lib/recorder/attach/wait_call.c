@@ -11,21 +11,21 @@
 
 static const struct wait_call calls[] = {
 #ifdef SYS_epoll_wait
-    {"epoll_wait", SYS_epoll_wait, WAIT_ON_EPOLL, WAIT_TIMEOUT_MS, 3, WAIT_NO_ARG},
+    {"epoll_wait", SYS_epoll_wait, WAIT_ON_EPOLL, WAIT_TIMEOUT_MS, 3},
 #endif
-    {"epoll_pwait", SYS_epoll_pwait, WAIT_ON_EPOLL, WAIT_TIMEOUT_MS, 3, WAIT_NO_ARG},
-    {"epoll_pwait2", SYS_epoll_pwait2, WAIT_ON_EPOLL, WAIT_TIMEOUT_STRUCT, 3, WAIT_NO_ARG},
+    {"epoll_pwait", SYS_epoll_pwait, WAIT_ON_EPOLL, WAIT_TIMEOUT_MS, 3},
+    {"epoll_pwait2", SYS_epoll_pwait2, WAIT_ON_EPOLL, WAIT_TIMEOUT_STRUCT, 3},
 #ifdef SYS_poll
-    {"poll", SYS_poll, WAIT_ON_POLL, WAIT_TIMEOUT_MS, 2, 1},
+    {"poll", SYS_poll, WAIT_ON_POLL, WAIT_TIMEOUT_MS, 2},
 #endif
-    {"ppoll", SYS_ppoll, WAIT_ON_POLL, WAIT_TIMEOUT_STRUCT, 2, 1},
+    {"ppoll", SYS_ppoll, WAIT_ON_POLL, WAIT_TIMEOUT_STRUCT, 2},
 #ifdef SYS_select
-    {"select", SYS_select, WAIT_ON_SELECT, WAIT_TIMEOUT_STRUCT, 4, 0},
+    {"select", SYS_select, WAIT_ON_SELECT, WAIT_TIMEOUT_STRUCT, 4},
 #endif
-    {"pselect6", SYS_pselect6, WAIT_ON_SELECT, WAIT_TIMEOUT_STRUCT, 4, 0},
-    {"futex", SYS_futex, WAIT_ON_CONDITION, WAIT_TIMEOUT_STRUCT, 3, WAIT_NO_ARG},
-    {"rt_sigtimedwait", SYS_rt_sigtimedwait, WAIT_ON_SIGNALS, WAIT_TIMEOUT_STRUCT, 2, WAIT_NO_ARG},
-    {"clock_nanosleep", SYS_clock_nanosleep, WAIT_ON_SLEEP, WAIT_TIMEOUT_STRUCT, 2, WAIT_NO_ARG},
+    {"pselect6", SYS_pselect6, WAIT_ON_SELECT, WAIT_TIMEOUT_STRUCT, 4},
+    {"futex", SYS_futex, WAIT_ON_CONDITION, WAIT_TIMEOUT_STRUCT, 3},
+    {"rt_sigtimedwait", SYS_rt_sigtimedwait, WAIT_ON_SIGNALS, WAIT_TIMEOUT_STRUCT, 2},
+    {"clock_nanosleep", SYS_clock_nanosleep, WAIT_ON_SLEEP, WAIT_TIMEOUT_STRUCT, 2},
 };
 
 _Static_assert(sizeof calls / sizeof *calls <= WAIT_CALLS_MAX, "the table has room");
@@ -83,15 +83,23 @@ const char *wait_call_filter(const struct wait_call *call) {
 }
 
 bool wait_call_is_other(const struct wait_call *call, const uint64_t args[6]) {
-    if (call->on == WAIT_ON_CONDITION) {
-        return !waits_for_condition(args);
+    return call->on == WAIT_ON_CONDITION && !waits_for_condition(args);
+}
+
+bool wait_call_is_sleep(const struct wait_call *call, const uint64_t args[6]) {
+    switch (call->on) {
+    case WAIT_ON_POLL:
+        return args[0] == 0;
+    case WAIT_ON_SELECT:
+        return args[1] == 0 && args[2] == 0 && args[3] == 0;
+    default:
+        return call->on == WAIT_ON_SLEEP;
     }
-    return call->count_arg != WAIT_NO_ARG && (int32_t)(uint32_t)args[call->count_arg] <= 0;
 }
 
 bool wait_call_is_loops(int64_t number, const uint64_t args[6]) {
     const struct wait_call *call = wait_call_numbered(number);
-    return call && call->on <= WAIT_ON_SELECT && !wait_call_is_other(call, args);
+    return call && call->on <= WAIT_ON_SELECT && !wait_call_is_sleep(call, args);
 }
 
 void wait_call_arguments(const uint8_t *trace, size_t size, uint64_t args[6]) {

@@ -27,11 +27,9 @@ struct wait_call {
     enum wait_on on;
     enum wait_timeout timeout;
     unsigned timeout_arg; /* index of the argument with the timeout */
-    unsigned count_arg; /* index of the argument with the number of descriptors; WAIT_NO_ARG: there
-                           is none */
 };
 
-enum { WAIT_NO_ARG = 6, WAIT_CALLS_MAX = 10 };
+enum { WAIT_CALLS_MAX = 10 };
 
 /* Returns the i-th row of the table; NULL after the last. */
 const struct wait_call *wait_call_at(size_t i);
@@ -50,9 +48,12 @@ bool wait_call_is_endless(const struct wait_call *call, const uint64_t args[6]);
 /* Returns the filter of the tracepoint sys_enter_futex that passes only the calls for which
  * wait_call_is_other is false; NULL for any other call than futex(2), which gets no filter. */
 const char *wait_call_filter(const struct wait_call *call);
-/* Is the call a poll or select that has no descriptor, or a use of a futex that waits for no
- * condition variable or semaphore? */
+/* Is the call a use of a futex that waits for no condition variable or semaphore? */
 bool wait_call_is_other(const struct wait_call *call, const uint64_t args[6]);
+/* Does the call wait for nothing but time or a signal: is it a sleep, or a poll or select to which
+ * no array or set is given? One whose array or sets hold no descriptor may be that of a loop which
+ * has none for now. */
+bool wait_call_is_sleep(const struct wait_call *call, const uint64_t args[6]);
 /* Is the call, by its number and arguments, a wait for descriptors, as a loop's is? */
 bool wait_call_is_loops(int64_t number, const uint64_t args[6]);
 

@@ -1,17 +1,11 @@
 /* Reads the object for which a blocked call waits: an epoll instance, sets of descriptors, a
- * condition variable, or signals. */
+ * condition variable, signals, or time. */
 #include "attach/wait_object.h"
 
 #include <poll.h>
 #include <string.h>
 
 enum { SET_MAX = 1024, DESCRIPTOR_MAX = 1 << 20 };
-
-static void take_any(struct finder_object *out) {
-    memset(out->set, 0xff, sizeof out->set);
-    out->lowest = 0;
-    out->unread = true;
-}
 
 static void add_descriptor(struct finder_object *out, uint32_t descriptor, bool *any) {
     if (!*any || descriptor < out->lowest) {
@@ -76,6 +70,10 @@ bool wait_object_read(const struct wait_call *call, const uint64_t args[6], wait
                       void *arg, struct finder_object *out) {
     *out = (struct finder_object){.kind = FINDER_SET};
     bool ok = true;
+    if (wait_call_is_sleep(call, args)) {
+        out->kind = FINDER_SLEEP;
+        return true;
+    }
     switch (call->on) {
     case WAIT_ON_EPOLL:
         out->kind = FINDER_EPOLL;
@@ -94,12 +92,11 @@ bool wait_object_read(const struct wait_call *call, const uint64_t args[6], wait
     case WAIT_ON_SIGNALS:
         out->kind = FINDER_SIGNALS;
         break;
-    case WAIT_ON_SLEEP:
-        out->kind = FINDER_SLEEP;
+    default:
         break;
     }
     if (!ok) {
-        take_any(out);
+        finder_set_unread(out);
     }
     return ok;
 }

@@ -9,7 +9,7 @@
 /* Sets *out to the object on which the call waits. If a set of descriptors cannot be read, is
  * empty, has more than 1,024 entries, or was seen to be overwritten meanwhile, it is taken to hold
  * all descriptors (finder_object.unread), and false is returned: waits at the same place then count
- * as waits on the same object. */
+ * as waits on the same object. A call to which no set is given is a sleep (wait_call_is_sleep). */
 bool wait_object_read(const struct wait_call *call, const uint64_t args[6], wait_read_fn *read,
                       void *arg, struct finder_object *out);
 

@@ -41,15 +41,16 @@
  * a timeout on a condition variable on which it waited before it first waited on descriptors, it is
  * not known whether it idles (rival_is_pools).
  *
- * A thread may also idle in a sleep or a lock, and poll in its handlers alone. Sleeps and locks are
- * therefore counted beside the other waits, but are no loop's by themselves, as a turn may sleep or
- * be held up by a lock. A wait for a lock, a condition variable or signals, or a sleep, that recurs
- * between the waits for descriptors, and is further out on the stack than they are
- * (finder_around.h), is believed instead of them if it takes clearly longer in all; if it takes
- * less, it is not known which of both is the loop. Nor is that known of a sleep, or a wait for a
- * lock or signals, that is no further out, but takes at least as long in all. How far out a wait
- * is, is told by its depth and, in an interpreter whose calls do not deepen the stack, by the
- * number of the interpreter's frames.
+ * A thread may also idle in a sleep or a lock, and poll in its handlers alone. A wait to which no
+ * descriptors are given is a sleep; one that is given an empty set may be the loop's, whose set
+ * counts as unread. Sleeps and locks are therefore counted beside the other waits, but are no
+ * loop's by themselves, as a turn may sleep or be held up by a lock. A wait for a lock, a condition
+ * variable or signals, or a sleep, that recurs between the waits for descriptors, and is further
+ * out on the stack than they are (finder_around.h), is believed instead of them if it takes clearly
+ * longer in all; if it takes less, it is not known which of both is the loop. Nor is that known of
+ * a sleep, or a wait for a lock or signals, that is no further out, but takes at least as long in
+ * all. How far out a wait is, is told by its depth and, in an interpreter whose calls do not deepen
+ * the stack, by the number of the interpreter's frames.
  *
  * Of a call that is none of these waits only samples tell (finder_slept), so it is never believed.
  * The thread may idle there if the call is as far out on the stack as the loop's wait, or further;
@@ -353,6 +354,15 @@ void finder_count_core(struct finder_candidate *c, const struct finder_object *o
 static inline void finder_set_add(struct finder_object *object, uint32_t descriptor) {
     object->folded = object->folded || descriptor >= FINDER_SET_WORDS * 64;
     object->set[descriptor / 64 % FINDER_SET_WORDS] |= UINT64_C(1) << descriptor % 64;
+}
+
+/* Makes *object a set that could not be read (finder_object.unread). */
+static inline void finder_set_unread(struct finder_object *object) {
+    for (unsigned i = 0; i < FINDER_SET_WORDS; i++) {
+        object->set[i] = UINT64_MAX;
+    }
+    object->lowest = 0;
+    object->unread = true;
 }
 
 #endif

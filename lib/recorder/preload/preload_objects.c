@@ -1,5 +1,6 @@
 /* Passes to the finder of a watched thread's loop the object on which the thread waits:
- * descriptors, a condition variable, signals. Nothing is read for a thread that is not watched. */
+ * descriptors, a condition variable, signals, a lock, or time. Nothing is read for a thread that is
+ * not watched. */
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -29,6 +30,37 @@ static bool guard_wait(struct thread_watch *w) {
     return true;
 }
 
+/* Reports that a wait begins that is no loop's by itself. w: the calling thread's watch; NULL: it
+ * is not recorded. */
+static bool begin_aside(struct thread_watch *w, const struct preload_caller *caller,
+                        enum finder_kind kind) {
+    if (!w) {
+        return false;
+    }
+    struct finder_wait wait = {.object = {.kind = kind}};
+    if (caller->blocks && !w->waits) {
+        preload_wait_begins(w, caller, &wait);
+    }
+    return guard_wait(w);
+}
+
+/* Reports that a wait for the descriptors of wait->object, or for none, begins. `given`: the call
+ * has an array or set, which may be empty because a loop has no descriptors for now; it is then
+ * taken to hold all descriptors, so that waits at the same place are for the same object. */
+static bool begin_set(struct thread_watch *w, const struct preload_caller *caller, bool given,
+                      struct finder_wait *wait) {
+    if (!given) {
+        return begin_aside(w, caller, FINDER_SLEEP);
+    }
+    if (wait->object.lowest == UINT32_MAX) {
+        finder_set_unread(&wait->object);
+    } else {
+        wait->object.file = file_number(w, &wait->object);
+    }
+    preload_wait_begins(w, caller, wait);
+    return guard_wait(w);
+}
+
 bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd *fds, nfds_t n) {
     struct thread_watch *w = preload_own_watch(caller->blocks);
     if (!w) {
@@ -42,12 +74,7 @@ bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd
             wait.object.lowest = fd < wait.object.lowest ? fd : wait.object.lowest;
         }
     }
-    if (wait.object.lowest == UINT32_MAX) {
-        return guard_wait(w); /* a wait for no descriptor is not passed to the finder */
-    }
-    wait.object.file = file_number(w, &wait.object);
-    preload_wait_begins(w, caller, &wait);
-    return guard_wait(w);
+    return begin_set(w, caller, fds != NULL, &wait);
 }
 
 static void add_set(struct finder_object *object, int n, const fd_set *set) {
@@ -71,12 +98,7 @@ bool preload_begin_select(const struct preload_caller *caller, int n, const fd_s
     add_set(&wait.object, n, in);
     add_set(&wait.object, n, out);
     add_set(&wait.object, n, except);
-    if (wait.object.lowest == UINT32_MAX) {
-        return guard_wait(w);
-    }
-    wait.object.file = file_number(w, &wait.object);
-    preload_wait_begins(w, caller, &wait);
-    return guard_wait(w);
+    return begin_set(w, caller, in || out || except, &wait);
 }
 
 /* For each number of a descriptor, the number of the latest epoll instance that had it, counted
@@ -123,21 +145,8 @@ bool preload_begin_signals(const struct preload_caller *caller) {
     return guard_wait(w);
 }
 
-/* Reports that a wait begins that is no loop's by itself. It starts no recorder. */
-static bool begin_aside(const struct preload_caller *caller, enum finder_kind kind) {
-    struct thread_watch *w = preload_own_watch(false);
-    if (!w) {
-        return false;
-    }
-    struct finder_wait wait = {.object = {.kind = kind}};
-    if (caller->blocks && !w->waits) {
-        preload_wait_begins(w, caller, &wait);
-    }
-    return guard_wait(w);
-}
-
 bool preload_begin_lock(const struct preload_caller *caller) {
-    return begin_aside(caller, FINDER_LOCK);
+    return begin_aside(preload_own_watch(false), caller, FINDER_LOCK);
 }
 
 bool preload_loops_on_lock(void) {
@@ -147,7 +156,7 @@ bool preload_loops_on_lock(void) {
 }
 
 bool preload_begin_sleep(const struct preload_caller *caller) {
-    return begin_aside(caller, FINDER_SLEEP);
+    return begin_aside(preload_own_watch(false), caller, FINDER_SLEEP);
 }
 
 void preload_end_wait(void) {

@@ -228,8 +228,9 @@ struct preload_caller {
 };
 
 /* Each of these functions reports that a wait of the calling thread begins; they differ in the
- * object of the wait. From true on until preload_end_wait the thread is not signalled. False:
- * preload_end_wait must not be called. errno is kept. */
+ * object of the wait. One to which no array or set is given is a sleep (preload_begin_sleep). From
+ * true on until preload_end_wait the thread is not signalled. False: preload_end_wait must not be
+ * called. errno is kept. */
 bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd *fds, nfds_t n);
 bool preload_begin_select(const struct preload_caller *caller, int n, const fd_set *in,
                           const fd_set *out, const fd_set *except);

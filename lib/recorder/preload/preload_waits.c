@@ -1,9 +1,9 @@
 /* Interposes the waiting functions of libc, and reports the waits of watched threads to the finders
  * of their loops.
  *
- * A poll or select of no descriptor at all is a sleep, too, but is not reported. A call of a thread
- * that is not recorded is passed on as a tail call; in any other call this library has a frame,
- * which dumps leave out (own_code_linux.h), and the thread is not signalled meanwhile (guard.h). */
+ * A poll or select to which no array or set is given is a sleep. A call of a thread that is not
+ * recorded is passed on as a tail call; in any other call this library has a frame, which dumps
+ * leave out (own_code_linux.h), and the thread is not signalled meanwhile (guard.h). */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>

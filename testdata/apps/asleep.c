@@ -21,7 +21,8 @@
  *     ring       io_uring_enter(2)
  *     message    msgrcv(2)
  *     queue      mq_receive(3)
- *     child      wait4(2)
+ *     child      wait4(2) for one child
+ *     children   wait4(2) for any child
  *     futex      futex(2) by syscall(2)
  *     accept     accept(2) of a socket, whose clients' sockets the handlers poll */
 #include <fcntl.h>
@@ -267,13 +268,28 @@ static void idle_in_queue(void) {
 static void begin_child(void) {
 }
 
-static void idle_in_child(void) {
+static pid_t start_child(void) {
     pid_t child = fork();
     if (child == 0) {
         sleep_ms(idle_ms);
         _exit(0);
     }
-    if (child < 0 || waitpid(child, NULL, 0) != child) {
+    if (child < 0) {
+        die("fork");
+    }
+    return child;
+}
+
+static void idle_in_child(void) {
+    pid_t child = start_child();
+    if (waitpid(child, NULL, 0) != child) {
+        die("waitpid");
+    }
+}
+
+static void idle_in_children(void) {
+    pid_t child = start_child();
+    if (waitpid(-1, NULL, 0) != child) {
         die("waitpid");
     }
 }
@@ -362,8 +378,8 @@ int main(int argc, char **argv) {
         {"pipe", begin_pipe, idle_in_read},          {"pause", begin_signals, idle_in_pause},
         {"suspend", begin_signals, idle_in_suspend}, {"ring", begin_ring, idle_in_ring},
         {"message", begin_message, idle_in_message}, {"queue", begin_queue, idle_in_queue},
-        {"child", begin_child, idle_in_child},       {"futex", begin_child, idle_in_futex},
-        {"accept", begin_accept, idle_in_accept}};
+        {"child", begin_child, idle_in_child},       {"children", begin_child, idle_in_children},
+        {"futex", begin_child, idle_in_futex},       {"accept", begin_accept, idle_in_accept}};
     const char *where = argc > 2 ? argv[1] : "", *name = argc > 2 ? argv[2] : "";
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(name, cases[i].name) != 0 || pipe(replies) != 0) {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/rec_text.h"
@@ -440,6 +441,16 @@ bool thread_may_idle_async(pid_t pid, const struct proc_syscall *call) {
     return kind != RECEIVES_NOTHING && !stored;
 }
 
+/* Does the call wait for whichever child ends, as those who start programs for others do, rather
+ * than for one that it knows? */
+static bool waits_for_any_child_async(const struct proc_syscall *call) {
+    if (call->number == SYS_wait4) {
+        return (int32_t)(uint32_t)call->args[0] <= 0;
+    }
+    return call->number == SYS_waitid &&
+           (call->args[0] == (uint64_t)P_ALL || call->args[0] == (uint64_t)P_PGID);
+}
+
 /* Is the place further out on the stack than that of the loop, or, unless `further`, as far out?
  * False if that is not known. Frames of an interpreter that are known of one of both alone leave it
  * unknown, but are not needed if `further`. */
@@ -479,10 +490,10 @@ enum rec_rest thread_rest_async(pid_t pid, const struct proc_syscall *call,
         return REC_REST_INPUT;
     }
     *aside = unseen == THREAD_SLEEPS && !continues && is_as_far_out_async(place, loop, false);
-    bool unclear = unseen == THREAD_PARKED
-                       ? is_as_far_out_async(place, loop, false)
-                       : unseen == THREAD_SLEEPS && (others || kind == RECEIVES_MESSAGES) &&
-                             is_as_far_out_async(place, loop, true);
+    bool unknown = others || kind == RECEIVES_MESSAGES || waits_for_any_child_async(call);
+    bool unclear = unseen == THREAD_PARKED ? is_as_far_out_async(place, loop, false)
+                                           : unseen == THREAD_SLEEPS && unknown &&
+                                                 is_as_far_out_async(place, loop, true);
     return unclear && !within ? REC_REST_UNCLEAR : REC_REST_NONE;
 }
 

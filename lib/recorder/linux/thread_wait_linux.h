@@ -43,7 +43,8 @@ enum thread_unseen {
  *
  *     requests   input (thread_input_async), clients of a listening or accepted socket, a FIFO that
  *                has a name, signals, changes of files
- *     unclear    data of any other pipe or socket, messages of a queue
+ *     unclear    data of any other pipe or socket, messages of a queue; also a wait for whichever
+ *                child ends, in which a program that starts others idles
  *
  * REC_REST_INPUT: the thread waits for requests. REC_REST_UNCLEAR: the call is unclear, is not
  * reported, and its place on the stack, `place`, is further out than that of `loop`, the latest

@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "linux/thread_wait_linux.h"
@@ -316,6 +317,33 @@ static void a_thread_idles_in_calls_that_wait_for_others(void **state) {
     assert_true(thread_may_idle_async(getpid(), &ring));
 }
 
+/* A program that starts others for somebody waits for any of them; for one that it knows, a
+ * handler waits. */
+static void a_wait_for_any_child_further_out_than_the_loop_may_be_idling(void **state) {
+    (void)state;
+    static const struct {
+        int64_t number;
+        uint64_t which;
+        bool any;
+    } calls[] = {{SYS_wait4, UINT32_MAX, true}, {SYS_wait4, UINT64_MAX, true},
+                 {SYS_wait4, 0, true},          {SYS_wait4, 4711, false},
+                 {SYS_waitid, P_ALL, true},     {SYS_waitid, P_PGID, true},
+                 {SYS_waitid, P_PID, false}};
+    struct finder_wait loop = {.depth = LOOP_DEPTH, .object.kind = FINDER_EPOLL};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct proc_syscall call = {.number = calls[i].number, .args = {calls[i].which}};
+        struct finder_place place = {.depth = LOOP_DEPTH + 1};
+        assert_int_equal(rest_at(&call, &place, &loop),
+                         calls[i].any ? REC_REST_UNCLEAR : REC_REST_NONE);
+        assert_true(aside);
+        place.depth = LOOP_DEPTH; /* no further out */
+        assert_int_equal(rest_at(&call, &place, &loop), REC_REST_NONE);
+        place.depth = LOOP_DEPTH - 1;
+        assert_int_equal(rest_at(&call, &place, &loop), REC_REST_NONE);
+        assert_false(aside);
+    }
+}
+
 static void frames_of_an_interpreter_tell_what_is_as_far_out(void **state) {
     (void)state;
     struct finder_wait loop = {.depth = LOOP_DEPTH, .inner = 4, .object.kind = FINDER_SIGNALS};
@@ -375,6 +403,7 @@ int main(void) {
         cmocka_unit_test(the_loop_of_an_epoll_instance_waits_for_its_descriptors),
         cmocka_unit_test(stored_files_are_no_rest),
         cmocka_unit_test(a_thread_idles_in_calls_that_wait_for_others),
+        cmocka_unit_test(a_wait_for_any_child_further_out_than_the_loop_may_be_idling),
         cmocka_unit_test(frames_of_an_interpreter_tell_what_is_as_far_out),
         cmocka_unit_test(a_thread_of_a_pool_that_is_parked_as_far_out_as_its_loop_may_rest),
     };

@@ -24,8 +24,12 @@
  *     child      wait4(2) for one child
  *     children   wait4(2) for any child
  *     futex      futex(2) by syscall(2)
+ *     room       write(2) to a full pipe
+ *     lock       flock(2)
+ *     fifo       open(2) of a FIFO
  *     accept     accept(2) of a socket, whose clients' sockets the handlers poll */
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <linux/io_uring.h>
 #include <mqueue.h>
@@ -34,11 +38,13 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
@@ -294,6 +300,86 @@ static void idle_in_children(void) {
     }
 }
 
+static void make_room(void) {
+    char bytes[PIPE_BUF];
+    if (read(things[0], bytes, sizeof bytes) != sizeof bytes) {
+        die("read");
+    }
+}
+
+static void begin_room(void) {
+    static const char bytes[PIPE_BUF];
+    if (pipe2(things, O_NONBLOCK) != 0) {
+        die("pipe");
+    }
+    while (write(things[1], bytes, sizeof bytes) == sizeof bytes) {
+    }
+    fcntl(things[1], F_SETFL, 0);
+    start_helper(make_room);
+}
+
+static void idle_in_room(void) {
+    static const char bytes[PIPE_BUF];
+    order();
+    if (write(things[1], bytes, sizeof bytes) != sizeof bytes) {
+        die("write");
+    }
+}
+
+static char file_name[] = "/tmp/asleep.XXXXXX";
+
+static void remove_file(void) {
+    unlink(file_name);
+}
+
+/* A child holds the lock for idle_ms. */
+static void begin_lock(void) {
+    if ((descriptor = mkstemp(file_name)) < 0) {
+        die("mkstemp");
+    }
+    atexit(remove_file);
+}
+
+static void idle_in_lock(void) {
+    char byte;
+    int locked[2];
+    pid_t child = pipe(locked) == 0 ? fork() : -1;
+    if (child == 0) {
+        int own = open(file_name, O_RDWR);
+        flock(own, LOCK_EX);
+        close(locked[0]);
+        close(locked[1]);
+        sleep_ms(idle_ms);
+        _exit(0);
+    }
+    close(locked[1]);
+    if (child < 0 || read(locked[0], &byte, 1) != 0 || flock(descriptor, LOCK_EX) != 0) {
+        die("flock");
+    }
+    flock(descriptor, LOCK_UN);
+    close(locked[0]);
+    waitpid(child, NULL, 0);
+}
+
+static void open_other_end(void) {
+    close(open(file_name, O_WRONLY));
+}
+
+static void begin_fifo(void) {
+    close(mkstemp(file_name));
+    unlink(file_name);
+    if (mkfifo(file_name, 0600) != 0) {
+        die("mkfifo");
+    }
+    atexit(remove_file);
+    start_helper(open_other_end);
+}
+
+static void idle_in_fifo(void) {
+    order();
+    close(open(file_name, O_RDONLY));
+}
+
 static void idle_in_futex(void) {
     const struct timespec t = {.tv_nsec = idle_ms * 1000000L};
     static uint32_t word;
@@ -379,7 +465,9 @@ int main(int argc, char **argv) {
         {"suspend", begin_signals, idle_in_suspend}, {"ring", begin_ring, idle_in_ring},
         {"message", begin_message, idle_in_message}, {"queue", begin_queue, idle_in_queue},
         {"child", begin_child, idle_in_child},       {"children", begin_child, idle_in_children},
-        {"futex", begin_child, idle_in_futex},       {"accept", begin_accept, idle_in_accept}};
+        {"futex", begin_child, idle_in_futex},       {"accept", begin_accept, idle_in_accept},
+        {"room", begin_room, idle_in_room},          {"lock", begin_lock, idle_in_lock},
+        {"fifo", begin_fifo, idle_in_fifo}};
     const char *where = argc > 2 ? argv[1] : "", *name = argc > 2 ? argv[2] : "";
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(name, cases[i].name) != 0 || pipe(replies) != 0) {

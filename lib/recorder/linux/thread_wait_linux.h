@@ -24,9 +24,10 @@
 enum rec_wait_kind thread_input_async(pid_t pid, const struct proc_syscall *call);
 
 /* May a thread of the process `pid` idle in the system call `call`? True if the call waits for what
- * others do: for data, clients, messages, events, signals, children or time. False if it waits for
- * the thread's own work, as a call does that reads a file, writes, connects or locks; and for a
- * mutex of the C library, which is another function's task (lock_wait_async). */
+ * others do: for data, clients, messages, events, signals, children, time, room in a pipe, socket
+ * or queue, a lock of a file, or the other end of a FIFO. False if it waits for the thread's own
+ * work, as a call does that reads or writes a file or connects; and for a mutex of the C library,
+ * which is another function's task (lock_wait_async). */
 bool thread_may_idle_async(pid_t pid, const struct proc_syscall *call);
 
 /* What a thread does in a system call that is none of the waits that are reported to the finder of
@@ -60,7 +61,9 @@ enum thread_unseen {
  *     - the call is of another kind
  *
  * *aside: the thread sleeps (THREAD_SLEEPS) as far out as in the loop's wait, or further, and not
- * for requests, nor for a descriptor for which the loop waits. A function that calls a library
+ * for requests, nor for a descriptor for which the loop waits. For room, a lock of a file or the
+ * other end of a FIFO it must sleep clearly further out, by 512 bytes or two of an interpreter's
+ * frames, as most such waits are those of a turn. A function that calls a library
  * which polls may also wait there for a task of its own, so only a finder (finder_slept) can tell,
  * from many such sleeps, whether the thread idles there.
  *

@@ -298,7 +298,7 @@ static void a_thread_idles_in_calls_that_wait_for_others(void **state) {
     (void)state;
     static const int64_t idle[] = {SYS_rt_sigsuspend, SYS_msgrcv,    SYS_io_getevents,
                                    SYS_ppoll,         SYS_nanosleep, SYS_wait4};
-    static const int64_t busy[] = {SYS_write, SYS_connect, SYS_fsync, SYS_flock, SYS_openat};
+    static const int64_t busy[] = {SYS_write, SYS_connect, SYS_fsync, SYS_fcntl, SYS_openat};
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
         assert_true(is_aside(idle[i], 0, LOOP_DEPTH, 0));
         assert_false(is_aside(idle[i], 0, LOOP_DEPTH - 1, 0));
@@ -315,6 +315,46 @@ static void a_thread_idles_in_calls_that_wait_for_others(void **state) {
     assert_false(thread_may_idle_async(getpid(), &ring));
     ring.args[2] = 1;
     assert_true(thread_may_idle_async(getpid(), &ring));
+}
+
+/* A turn writes, too, so only what is clearly further out may be idling. */
+static void a_thread_idles_in_calls_that_wait_for_room_clearly_further_out(void **state) {
+    (void)state;
+    enum { CLEAR = LOOP_DEPTH + 513 };
+    int ends[2], file = open("/dev/zero", O_RDWR);
+    char name[] = "/tmp/stallkit-room.XXXXXX";
+    assert_int_equal(pipe(ends), 0);
+    assert_true(file >= 0);
+    for (size_t i = 0; i < 2; i++) {
+        int64_t number = i == 0 ? SYS_write : SYS_sendfile;
+        assert_true(is_aside(number, ends[1], CLEAR, ends[0]));
+        assert_false(is_aside(number, ends[1], CLEAR - 1, ends[0]));
+        assert_false(is_aside(number, ends[1], CLEAR, ends[1])); /* the loop waits for it, too */
+        assert_false(is_aside(number, file, CLEAR, ends[0]));
+    }
+    assert_true(is_aside(SYS_flock, file, CLEAR, ends[0]));
+    assert_false(is_aside(SYS_flock, file, LOOP_DEPTH, ends[0]));
+    close(mkstemp(name));
+    struct finder_wait loop = {.depth = LOOP_DEPTH, .object.kind = FINDER_EPOLL};
+    struct finder_place place = {.depth = CLEAR};
+    struct proc_syscall lock = {.number = SYS_fcntl, .args = {0, F_SETLKW}};
+    struct proc_syscall opens = {.number = SYS_openat,
+                                 .args = {(uint32_t)AT_FDCWD, (uint64_t)(uintptr_t)name, O_RDONLY}};
+    assert_int_equal(rest_at(&lock, &place, &loop), REC_REST_NONE);
+    assert_true(aside);
+    lock.args[1] = F_SETLK;
+    rest_at(&lock, &place, &loop);
+    assert_false(aside);
+    rest_at(&opens, &place, &loop); /* a stored file */
+    assert_false(aside);
+    unlink(name);
+    assert_int_equal(mkfifo(name, 0600), 0);
+    assert_int_equal(rest_at(&opens, &place, &loop), REC_REST_NONE);
+    assert_true(aside);
+    unlink(name);
+    close(ends[0]);
+    close(ends[1]);
+    close(file);
 }
 
 /* A program that starts others for somebody waits for any of them; for one that it knows, a
@@ -403,6 +443,7 @@ int main(void) {
         cmocka_unit_test(the_loop_of_an_epoll_instance_waits_for_its_descriptors),
         cmocka_unit_test(stored_files_are_no_rest),
         cmocka_unit_test(a_thread_idles_in_calls_that_wait_for_others),
+        cmocka_unit_test(a_thread_idles_in_calls_that_wait_for_room_clearly_further_out),
         cmocka_unit_test(a_wait_for_any_child_further_out_than_the_loop_may_be_idling),
         cmocka_unit_test(frames_of_an_interpreter_tell_what_is_as_far_out),
         cmocka_unit_test(a_thread_of_a_pool_that_is_parked_as_far_out_as_its_loop_may_rest),

@@ -13,7 +13,7 @@ from paths import BIN, BUILD
 
 STALLREC = os.path.join(BIN, "stallrec")
 # The cases of testdata/apps/requests.c.
-REQUESTS = ("accepts", "accepts-tcp", "serves", "serves-tcp", "fifo", "signals", "slow-client", "slow-first", "slow-epoll", "asks", "asks-deeper",
+REQUESTS = ("accepts", "accepts-tcp", "serves", "serves-tcp", "fifo", "signals", "slow-client", "slow-first", "slow-epoll", "slow-paused", "asks", "asks-deeper",
             "commands")
 # The cases of testdata/apps/rivals.c.
 RIVALS = ("peers", "polling", "polling-last", "shallower", "wide", "renumbered", "shared", "narrowed")

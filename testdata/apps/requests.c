@@ -16,6 +16,7 @@
  *     slow-client   the rest of a request of a client for which the loop waits
  *     slow-first    a client that it has just accepted
  *     slow-epoll    the same with epoll_wait(2)
+ *     slow-paused   the same with poll(2), after a wait for none of them
  *     asks          the reply of a server, at a place as deep as that of the loop
  *     asks-deeper   the loop polls a pipe, and the reply is read deeper down
  *
@@ -361,6 +362,32 @@ static void slow_first(void) {
     poll_and_serve(send_slowly, false);
 }
 
+OWN_FRAME static int wait_poll(struct pollfd *p, nfds_t n) {
+    int ready = poll(p, n, TURN_MS);
+    KEEP_FRAME();
+    return ready;
+}
+
+/* The loop has no descriptors in the turn before the read. */
+static void slow_paused(void) {
+    struct pollfd p = {.fd = listen_at(false), .events = POLLIN};
+    for (int i = 0; i < TURNS; i++) {
+        wait_poll(&p, 1);
+    }
+    beside(send_slowly, -1);
+    while (wait_poll(&p, 1) <= 0) {
+    }
+    int client = accept(p.fd, NULL, NULL);
+    wait_poll(&p, 0);
+    long long begin = now_ns();
+    read_byte(client);
+    read_byte(client);
+    tell_stall(begin);
+    for (int i = 0; i < TURNS; i++) {
+        wait_poll(&p, 1);
+    }
+}
+
 OWN_FRAME static int wait_epoll(int epoll, int ms) {
     struct epoll_event event;
     int n = epoll_wait(epoll, &event, 1, ms);
@@ -449,6 +476,7 @@ int main(int argc, char **argv) {
                  {"slow-client", slow_client},
                  {"slow-first", slow_first},
                  {"slow-epoll", slow_epoll},
+                 {"slow-paused", slow_paused},
                  {"asks", asks},
                  {"asks-deeper", asks_deeper},
                  {"commands", commands}};

@@ -208,6 +208,9 @@ void preload_wait_begins(struct thread_watch *w, const struct preload_caller *ca
         note_stretch(w, now);
     }
     if (w->idle && w->finder.believed != 0) {
+        if (wait->object.unread) { /* it has no descriptors for now */
+            wait->object = finder_loop(&w->finder)->object;
+        }
         rec_loop_write_latest(&w->shared.latest, wait);
     }
     if (w->idle) {

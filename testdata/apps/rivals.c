@@ -9,10 +9,14 @@
  *                   stack than those of a handler, which waits for a reply in slices
  *     shared        handlers wait for replies by the loop's own call, beside one of its descriptors
  *     narrowed      handlers wait for one of the loop's two descriptors, only while they stall
- *     renumbered    the loop's descriptor has another number each turn */
+ *     renumbered    the loop's descriptor has another number each turn
+ *     handled       a signal interrupts each wait of the loop, and its handler polls for a reply */
+#include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/select.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -125,6 +129,19 @@ static void sleep_for(int fd, int ms) {
     sleep_ms(ms);
 }
 
+static void handle_signal(int number) {
+    int error = errno;
+    (void)number;
+    wait_deeper(replies[0], REPLY_MS);
+    errno = error;
+}
+
+static void wait_interrupted(int fd, int ms) {
+    const struct itimerval once = {.it_value.tv_usec = TURN_MS / 2 * 1000};
+    setitimer(ITIMER_REAL, &once, NULL);
+    wait_for(fd, ms);
+}
+
 int main(int argc, char **argv) {
     if (argc < 2 || pipe(events) != 0 || pipe(replies) != 0 || pipe(wakes) != 0) {
         die("usage: rivals CASE");
@@ -144,6 +161,9 @@ int main(int argc, char **argv) {
         run(wait_again, wait_for_wake);
     } else if (strcmp(argv[1], "renumbered") == 0) {
         run(wait_renumbered, sleep_for);
+    } else if (strcmp(argv[1], "handled") == 0) {
+        signal(SIGALRM, handle_signal);
+        run(wait_interrupted, sleep_for);
     } else {
         die("no such case");
     }

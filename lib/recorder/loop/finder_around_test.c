@@ -179,6 +179,25 @@ static void wait_that_is_clearly_around_the_polls_is_the_loop(void **state) {
     }
 }
 
+/* A signal handler polls in each of the sleeps. */
+static void a_sleep_that_a_handlers_wait_interrupts_goes_on(void **state) {
+    (void)state;
+    struct sleeper s = sleeper();
+    const struct finder_wait sleep = {
+        .place = AROUND, .depth = OUTER, .blocking = true, .object.kind = FINDER_SLEEP};
+    for (unsigned i = 0; i < 10; i++) {
+        finder_begin(&s.finder, &sleep, s.now);
+        s.now += 100 * MS;
+        const struct finder_interrupted wait = finder_interrupt(&s.finder);
+        sleeper_waits(&s, FINDER_SET, INNER, 0, 20);
+        finder_continue(&s.finder, &wait);
+        s.now += 200 * MS;
+        finder_end(&s.finder, s.now);
+    }
+    assert_int_equal(loop_place(&s), AROUND);
+    assert_true(finder_loop(&s.finder)->waited_ns >= 3000 * MS);
+}
+
 static void sleeps_within_the_turns_of_a_loop_are_none(void **state) {
     (void)state;
     struct sleeper s = sleeper();
@@ -401,6 +420,7 @@ int main(void) {
         cmocka_unit_test(
             sleeps_that_take_little_more_time_than_late_replies_leave_the_loop_unknown),
         cmocka_unit_test(short_sleeps_or_those_that_take_less_than_the_polls_are_part_of_a_turn),
+        cmocka_unit_test(a_sleep_that_a_handlers_wait_interrupts_goes_on),
         cmocka_unit_test(sleeps_within_the_turns_of_a_loop_are_none),
         cmocka_unit_test(sleeps_alone_are_no_loop),
         cmocka_unit_test(wait_around_that_takes_as_long_as_the_polls_leaves_all_unknown),

@@ -442,6 +442,15 @@ void finder_end(struct loop_finder *f, uint64_t now_ns) {
     f->open = 0;
 }
 
+struct finder_interrupted finder_interrupt(const struct loop_finder *f) {
+    return (struct finder_interrupted){f->open, f->aside_ns};
+}
+
+void finder_continue(struct loop_finder *f, const struct finder_interrupted *wait) {
+    f->open = wait->open;
+    f->aside_ns = wait->aside_ns;
+}
+
 void finder_miss(struct loop_finder *f, uint64_t now_ns) {
     f->open = 0;
     f->aside_ns = 0;

@@ -285,6 +285,15 @@ enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait
 /* Ends the wait. It must be called for each wait that was allowed to block, whatever the verdict
  * was, except for a wait that was left by longjmp. */
 void finder_end(struct loop_finder *f, uint64_t now_ns);
+/* A signal handler that runs within a wait may wait, too: before its finder_begin, finder_interrupt
+ * returns the wait that continues, and finder_continue takes it up before its own finder_end. */
+struct finder_interrupted {
+    uint32_t open;     /* loop_finder.open */
+    uint64_t aside_ns; /* loop_finder.aside_ns */
+};
+struct finder_interrupted finder_interrupt(const struct loop_finder *f);
+void finder_continue(struct loop_finder *f, const struct finder_interrupted *wait);
+
 /* Does the finder need the number of the interpreter's frames in the wait that continues at now_ns?
  * The answer is to be given by finder_tell_inner, before the wait's finder_end. */
 bool finder_wants_inner(const struct loop_finder *f, uint64_t now_ns);

@@ -183,12 +183,41 @@ static void note_stretch(const struct thread_watch *w, uint64_t until) {
 
 /* ---- waits ---- */
 
+bool preload_wait_interrupts(struct thread_watch *w, const struct preload_caller *caller) {
+    enum { HANDLER_CALLS = 32 };
+    uint64_t sp = (uint64_t)(uintptr_t)caller->frame;
+    bool within = (w->waits || w->outer.waits) && sp < w->wait_sp;
+    if (!within || (w->outer.waits && ++w->outer.calls > HANDLER_CALLS)) {
+        w->outer.waits = within = false;
+        w->wait_sp = sp;
+    } else if (!w->outer.waits) {
+        w->outer.waits = true;
+        w->outer.calls = 1;
+        w->outer.idle = w->idle;
+        w->outer.finder = finder_interrupt(&w->finder);
+    }
+    w->waits = w->idle = false;
+    w->inside = true;
+    return within;
+}
+
+void preload_wait_continues(struct thread_watch *w) {
+    if (!w->inside && w->outer.waits) {
+        finder_continue(&w->finder, &w->outer.finder);
+        w->waits = true;
+        w->idle = w->outer.idle;
+        w->outer.waits = false;
+    }
+    w->inside = false;
+}
+
 void preload_wait_begins(struct thread_watch *w, const struct preload_caller *caller,
                          struct finder_wait *wait) {
     int saved_errno = errno;
     /* The lowest bit is 0, as in the times of the loop's edges. */
     uint64_t now = stallrec_clock_ns() & ~(uint64_t)1;
     uint64_t sp = (uint64_t)(uintptr_t)caller->frame;
+    preload_wait_interrupts(w, caller);
     bool own_stack = sp < w->stack_top && w->stack_top - sp <= w->stack_size;
     wait->place = (uint64_t)(uintptr_t)caller->place;
     wait->blocking = caller->blocks;
@@ -259,7 +288,7 @@ void preload_watch_begin(struct thread_watch *w, const struct preload_config *co
     w->process = NULL;
     w->recording = RECORDING_NONE;
     w->first = false;
-    w->waits = w->idle = w->untold = false;
+    w->waits = w->idle = w->untold = w->inside = w->outer.waits = false;
     w->waited_ns = 0;
     w->place_count = 0;
     memset(w->entries, 0, sizeof w->entries);

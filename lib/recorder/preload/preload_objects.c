@@ -38,7 +38,7 @@ static bool begin_aside(struct thread_watch *w, const struct preload_caller *cal
         return false;
     }
     struct finder_wait wait = {.object = {.kind = kind}};
-    if (caller->blocks && !w->waits) {
+    if (!preload_wait_interrupts(w, caller) && caller->blocks) {
         preload_wait_begins(w, caller, &wait);
     }
     return guard_wait(w);
@@ -165,6 +165,7 @@ void preload_end_wait(void) {
         return;
     }
     guard_wait_ends(&w->shared.latest.guard);
+    preload_wait_continues(w);
     if (w->waits) {
         preload_wait_ends(w);
     }

@@ -139,7 +139,16 @@ struct thread_watch {
     bool first;         /* the recorder was started for this thread */
     bool waits;         /* the thread is in a blocking wait, which the finder knows */
     bool idle;          /* it was reported to the recorder that the loop is idle in this wait */
-    bool untold;        /* the loop was found, but could not be reported yet */
+    bool inside;        /* the thread is in a call that waits, or would, and in no handler there */
+    uint64_t wait_sp;   /* stack pointer before the call of the outermost wait */
+    /* The wait within which a signal handler called functions that wait; `waits` and `idle` are
+     * those of the handler's calls until that wait has ended. */
+    struct {
+        bool waits, idle;
+        unsigned calls; /* number of the handler's calls */
+        struct finder_interrupted finder;
+    } outer;
+    bool untold; /* the loop was found, but could not be reported yet */
     struct loop_finder finder;
     const struct preload_config *config;
     const char *program; /* path of the program */
@@ -207,6 +216,13 @@ struct preload_caller;
 /* Initialises *w for a thread of which no wait is known yet. config and program are borrowed. */
 void preload_watch_begin(struct thread_watch *w, const struct preload_config *config,
                          const char *program);
+/* Notes that the calling thread calls a function that waits. True: it seems to do so in a signal
+ * handler that runs within another wait. The stack pointer tells: a wait that was left by longjmp
+ * is forgotten once the thread waits no further in than that, or has done so often. */
+bool preload_wait_interrupts(struct thread_watch *w, const struct preload_caller *caller);
+/* Notes that a call that waits has ended. If it is the one within which a handler waited, its wait
+ * is the thread's present one again, so that preload_wait_ends ends it. */
+void preload_wait_continues(struct thread_watch *w);
 /* Reports that a wait of the calling thread, which is recorded, begins. The caller sets
  * wait->object; the other members of *wait are set by this function. errno is kept. */
 void preload_wait_begins(struct thread_watch *w, const struct preload_caller *caller,

@@ -62,18 +62,17 @@ static void add_uuid_path(struct strbuf *b, const struct image_id *id, bool lowe
     strbuf_addf(b, "%s%s", text, suffix);
 }
 
-/* Cuts the last folder off a path that ends with a slash: "a/b/" becomes "a/". False: the path has
- * no folder to cut. */
-static bool cut_folder(struct strbuf *path) {
-    if (path->len < 2) {
-        return false;
+/* Cuts the last folder, and all slashes after it, off a path that ends with a slash: "a//b//"
+ * becomes "a//"; "/" stays. */
+static void cut_folder(struct strbuf *path) {
+    size_t at = path->len;
+    while (at > 1 && path->data[at - 1] == '/') {
+        at--;
     }
-    size_t at = path->len - 1;
     while (at > 0 && path->data[at - 1] != '/') {
         at--;
     }
     strbuf_truncate(path, at);
-    return true;
 }
 
 /* The search for the .bcsymbolmap of one slice. */
@@ -184,7 +183,7 @@ static enum st place_search(struct names_search *s, const struct object_slice *s
         s->id = said ? o->original : s->id;
     }
     for (int up = 0; bundled && up < 3; up++) { /* cuts off Resources, Contents and the bundle */
-        (void)cut_folder(&s->folder);
+        cut_folder(&s->folder);
     }
     if (s->folder.len == 0) {
         strbuf_addstr(&s->folder, "./");

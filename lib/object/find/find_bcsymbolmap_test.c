@@ -53,6 +53,18 @@ static void names_are_found_beside_the_bundle_by_the_original_uuid(void **state)
     }
 }
 
+static void slashes_in_the_path_of_a_bundle_may_be_doubled(void **state) {
+    const struct scratch *t = *state;
+    char path[PATH_SIZE];
+    copy_file(t, BITCODE "DWARF/Shop", bundled);
+    copy_file(t, BITCODE BITCODE_UUID ".plist", bundled_plist);
+    copy_file(t, BITCODE_MAP, "dSYMs/" ORIGINAL_UUID ".bcsymbolmap");
+    assert_true(gets_names(t, NULL, "dSYMs//Shop.app.dSYM//Contents/Resources/DWARF/Shop", NULL));
+    assert_int_equal(unlink(in(t, "dSYMs/" ORIGINAL_UUID ".bcsymbolmap", path)), 0);
+    copy_file(t, BITCODE_MAP, "BCSymbolMaps/" ORIGINAL_UUID ".bcsymbolmap");
+    assert_true(gets_names(t, NULL, "dSYMs///Shop.app.dSYM//Contents/Resources/DWARF/Shop", NULL));
+}
+
 static void names_of_another_uuid_are_not_used(void **state) {
     const struct scratch *t = *state;
     char path[PATH_SIZE];
@@ -103,6 +115,7 @@ static void a_damaged_file_of_names_is_told_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_SCRATCH(names_are_found_beside_the_bundle_by_the_original_uuid),
+        IN_SCRATCH(slashes_in_the_path_of_a_bundle_may_be_doubled),
         IN_SCRATCH(names_of_another_uuid_are_not_used),
         IN_SCRATCH(names_are_found_where_the_finder_was_sent),
         IN_SCRATCH(a_damaged_file_of_names_is_told_once),

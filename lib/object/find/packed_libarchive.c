@@ -283,7 +283,7 @@ static uint32_t le_at(const uint8_t *p, size_t bytes) {
  * nothing, follow the zip? Else another zip stands before it, or bytes behind it. Also true for
  * Zip64, which is not looked at (APPNOTE §4.3.16), and if no end of a directory is found. */
 static bool is_one_zip(int fd, int64_t size) {
-    enum { END_SIZE = 22, TAIL_MAX = END_SIZE + 65535, MAX32 = 0xffffffff };
+    enum { END_SIZE = 22, TAIL_MAX = END_SIZE + 65535 };
     uint8_t *tail = malloc(TAIL_MAX);
     int64_t from = size > TAIL_MAX ? size - TAIL_MAX : 0;
     ssize_t got = tail ? pread(fd, tail, TAIL_MAX, (off_t)from) : 0;

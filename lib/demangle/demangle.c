@@ -26,8 +26,9 @@ static bool has_rust_hash(const char *s, size_t len) {
     return false;
 }
 
-/* Returns the number of bytes in front of the scheme's own prefix: 1 for a Mach-O name, which has
- * an additional underscore, else 0. */
+/* Returns 1 if an underscore stands in front of a prefix that itself begins with one (_Z, _R, _$s,
+ * _T), as in Mach-O names, else 0; also 0 for Mach-O's _$s alone, whose underscore counts as part
+ * of the prefix. */
 static size_t extra_underscore(const char *s, size_t len) {
     bool swift = starts(s, len, "__") && swift_has_prefix(s + 1, len - 1);
     return swift || starts(s, len, "__Z") || starts(s, len, "__R") ? 1 : 0;

@@ -4,7 +4,7 @@
 #include "flame/stacks/frame_name.h"
 
 /* Interns an id as lower-case hex digits without dashes, the form in which pprof writes the UUIDs
- * of Mach-O files, too; an id of zeros as "". */
+ * of Mach-O files, too; an id of zeros as "". SIZE_MAX: out of memory. */
 static size_t intern_id(struct map *ids, const struct image_id *id) {
     char text[2 * IMAGE_ID_MAX];
     size_t len = image_id_is_zero(id) ? 0 : id->len;

@@ -43,9 +43,9 @@ struct added_stores {
  * ST_ERR: its catalog is damaged or cannot be read, or out of memory. */
 enum st added_stores_add(struct added_stores *v, const char *path, struct err *e) BASE_MUST_USE;
 void added_stores_release(struct added_stores *v);
-/* Reads the catalogs again that other processes have changed, and counts them in v->changes; checks
- * for changes at most once a second, however often it is called. If a catalog cannot be read, the
- * old one stays. Entries that were returned before are invalid. */
+/* Reads the catalogs again that other processes have changed, and counts in v->changes those that
+ * could be read; of the others the old one stays. Checks for changes at most once a second, however
+ * often it is called. Entries that were returned before are invalid. */
 void added_stores_refresh(struct added_stores *v);
 /* Reads the catalog of one store again, at once, if another process has changed its file; if the
  * file is damaged or gone, the old catalog stays. False: the file is unchanged, or there is no

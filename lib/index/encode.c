@@ -15,9 +15,9 @@ struct origin_names {
     size_t count;
 };
 
-/* Numbers of bytes of debug info for which memory of one byte of records and of one name is
- * reserved. Too much does no harm, because unused memory is never touched; too little makes the
- * buffers grow, which copies them. */
+/* Numbers of bytes of debug info for which one byte of records and one string are reserved. Of the
+ * buffers, unused memory is not touched, but the table of strings is filled; too little makes them
+ * grow, which copies them. */
 enum { INFO_BYTES_PER_BYTE = 2, INFO_BYTES_PER_NAME = 256 };
 
 void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum,

@@ -41,7 +41,8 @@ struct piece_vec {
  * claims at most. The first unit with a function that owns the address answers. If none has one,
  * the symbol that owns the address answers, with the line of the first of these units that has a
  * line there; without a symbol, the function without a name (object_function_extents) that owns it.
- * claims: in the order of debug_claims. Never ST_NONE. */
+ * units[i]: unit i of the claims; claims: in the order of debug_claims. Appends to *out. ST_ERR:
+ * out of memory; encode_check tells of a failed encoder. Never ST_NONE. */
 enum st pieces_cut(struct piece_vec *out, struct encoder *c, const struct unit_code *units,
                    const struct debug_claim *claims, size_t claim_count,
                    struct err *e) BASE_MUST_USE;

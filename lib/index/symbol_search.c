@@ -11,7 +11,7 @@
 
 const char *const symbol_roots[SYMBOL_ROOTS] = {"/usr/lib/debug"};
 
-/* Is the notice new? Each notice is given once, however many requests lead to the file; without
+/* Is the notice new? Each notice is given once, however many requests lead to the file; out of
  * memory it may be repeated. */
 static bool is_news(struct symbol_set *s, const char *path, const struct err *why) {
     struct strbuf key = {0};

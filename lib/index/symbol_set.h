@@ -43,8 +43,8 @@ struct symbol_file {
     enum symbol_verdict verdict;
     const char *file; /* path of the file that is used or damaged, or of the nearest candidate; NULL
                          = none */
-    /* NULL unless the verdict is OK, SPLIT or ONLY; or NO_DEBUG_INFO, if the ranges of functions
-     * are known. */
+    /* Set if the verdict is OK, SPLIT or ONLY, or is NO_DEBUG_INFO and the ranges of functions are
+     * known; else NULL. */
     struct lookup_source *source;
     uint64_t base; /* the debug file's own base address */
     bool arm32;    /* 32-bit ARM: bit 0 of a code address marks Thumb */
@@ -52,7 +52,7 @@ struct symbol_file {
 
 /* Callback for damaged or unreadable paths and units, from any thread that looks up or finds,
  * several at once. ERR_UNREAD is a notice, no damage; a notice is given once for each path and
- * text. */
+ * text, unless memory runs out. */
 typedef void (*symbol_complain)(void *ctx, const char *path, const struct err *why);
 
 /* Makes an empty set; complain may be NULL. symbol_set_find may run while several threads look up

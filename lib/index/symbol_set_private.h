@@ -53,8 +53,9 @@ struct symbol_set {
 
 /* ---- symbol_search.c ---- */
 
-/* Calls the set's complain. symbol_set_complain is itself a symbol_complain, whose ctx is a set. A
- * notice with the same path and text is passed on once. Any thread may call it. */
+/* Passes an error on to the set's complain, if any. symbol_set_complain is itself a
+ * symbol_complain, whose ctx is a set. A notice (ERR_UNREAD) whose path and text were passed on
+ * before is dropped, unless memory ran out. Any thread may call it. */
 void symbol_set_complain(void *ctx, const char *path, const struct err *why);
 
 /* Searches the file for a request; the caller holds the set's lock. ST_ERR: out of memory. */

@@ -53,7 +53,9 @@ struct dyld_cache {
     VEC(struct dyld_cache_image) images; /* in the order of the cache's list */
     uint64_t base;                       /* address of the first file's first mapping */
     struct cache_locals locals;
-    /* bytes that paths and tables of images may still take: images share none */
+    /* budget: bytes that paths, load commands and tables (without strings) of further images may
+     * take; at first the size of all files, which only damaged caches exceed, as each image has its
+     * own */
     uint64_t table_bytes;
     dyld_cache_read read;
     dyld_cache_complain complain;

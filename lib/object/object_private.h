@@ -223,8 +223,9 @@ struct string_table string_table_init(const uint8_t *bytes, size_t len);
  * end. */
 const char *string_table_get(const struct string_table *t, uint64_t offset);
 
-/* Append the code symbols of a slice to *out; the caller holds the object's lock. A damaged symbol
- * is left out. */
+/* Append the code symbols of a slice to *out, which must be empty for ELF; no other thread may use
+ * the object (its lock is held, or it is not shared). A damaged symbol is left out; a damaged table
+ * is ST_ERR. ST_NONE (Mach-O only): no symbol table. */
 enum st macho_read_symbols(const struct object_slice *s, raw_symbols *out, struct err *e);
 enum st elffile_read_symbols(const struct object_slice *s, raw_symbols *out, struct err *e);
 /* Reads LC_FUNCTION_STARTS into a malloc'ed array of addresses; ST_NONE: there are none. */

@@ -21,7 +21,7 @@ struct relocation {
     bool adds;    /* the value is added to the field; else it replaces the field */
     bool wraps;   /* a value that does not fit loses bits; else it is a failure */
     bool gone; /* the symbol is not in the file: the field gets the address that stands for stripped
-                  code */
+                  code; a ULEB128 field is a failure */
 };
 
 /* Relocations that could not be applied. Zero-initialised = none. */

@@ -22,8 +22,9 @@ enum {
     CHDR_ZSTD = 2,
 };
 
-/* Returns the whole of a name that Mach-O cut at 16 bytes; `cut` if no known name begins so. The
- * names are those of DWARF 5 §7.4 and of GNU's and Apple's own tables. */
+/* Returns the whole of a name that Mach-O cut at 16 bytes, without its prefix; `cut` if no known
+ * name begins so, the first if several do. The names are those of DWARF 2 to 5 and of GNU's and
+ * Apple's own tables. */
 static const char *uncut_name(const char *cut) {
     static const char *const long_names[] = {
         "debug_str_offsets", "debug_gnu_pubnames", "debug_gnu_pubtypes", "debug_line_str",

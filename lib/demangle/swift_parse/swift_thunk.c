@@ -71,7 +71,9 @@ static void pop_types(struct swift_parser *p, struct swift_list *types) {
     }
 }
 
-/* Appends the types in reverse order, the signature, and whether the code is serialized. */
+/* Appends to n the types, last of the list first, which is their order in the name; then the
+ * signature (NULL: none); then, if the code is serialized, SWIFT_IS_SERIALIZED. Returns n; NULL if
+ * n is NULL or as swift_add. */
 static struct swift_node *finish_key_path(struct swift_parser *p, struct swift_node *n,
                                           const struct swift_list *types,
                                           struct swift_node *signature, bool serialized) {

@@ -1,4 +1,5 @@
-/* Prints types: functions, tuples, generic types with their arguments, metatypes, compositions. */
+/* Prints types: functions, tuples, packs, boxes, generic types with their arguments, metatypes,
+ * compositions; swift_print_rules.c prints the others. */
 #include "demangle/swift_print/swift_printer_private.h"
 
 static const struct swift_node *without_type(const struct swift_node *n) {

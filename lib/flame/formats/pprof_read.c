@@ -81,8 +81,9 @@ static bool profile_put_id(struct number_map *ids, uint64_t id, size_t index) {
     return id == UINT64_MAX || number_map_put(ids, id, index, &value, &added);
 }
 
-/* Reads numeric fields of a message: a missing field is 0, of a repeated one the last value
- * counts. */
+/* Reads numeric fields of a message: a missing field is 0, of a repeated one the last value counts;
+ * a field of bytes counts as 0. A damaged message makes p->message fail; values then has what
+ * stands before the damage. */
 static void read_numbers(struct profile *p, struct reader m, const unsigned *fields, size_t count,
                          uint64_t *values) {
     struct protobuf_field f;

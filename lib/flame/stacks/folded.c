@@ -82,9 +82,9 @@ void folded_unescape(struct strbuf *out, const char *frame, size_t len) {
 
 /* ---- reading ---- */
 
-/* Is the text canonical already, as it has only ASCII bytes that need no escape? The result is
- * false for canonical text with other bytes, too, which costs only time. The inner loop has a
- * constant length and no branch, so that compilers vectorise it. */
+/* Has the text only printable ASCII, and no backslash? Then it is canonical, if it does not begin
+ * with '#'. False for some canonical text, too (UTF-8, a plain backslash), which costs only time.
+ * The inner loop has a constant length and no branch, so that compilers vectorise it. */
 static bool folded_is_plain(const char *s, size_t len) {
     enum { BLOCK = 16 };
     unsigned char found[BLOCK] = {0};

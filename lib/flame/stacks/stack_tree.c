@@ -392,7 +392,8 @@ int stack_node_order(const struct stack_node *a, const struct stack_node *b) {
     return COMPARE(x, y);
 }
 
-/* An element to sort with its node, because qsort has no context argument. */
+/* A node and its number in the tree, which are sorted together, because qsort has no context
+ * argument. */
 struct sort_entry {
     const struct stack_node *node;
     uint32_t index;

@@ -280,8 +280,9 @@ static uint32_t le_at(const uint8_t *p, size_t bytes) {
 }
 
 /* Does the directory at the end of a zip begin where its own offset says, and do only zeros, or
- * nothing, follow the zip? Else another zip stands before it, or bytes behind it. Also true for
- * Zip64, which is not looked at (APPNOTE §4.3.16), and if no end of a directory is found. */
+ * nothing, follow the zip? Else bytes, such as another zip, stand before or behind it. Also true
+ * for Zip64, which is not looked at (APPNOTE §4.3.16), if no end of a directory is found, or if
+ * memory or reading fails. */
 static bool is_one_zip(int fd, int64_t size) {
     enum { END_SIZE = 22, TAIL_MAX = END_SIZE + 65535 };
     uint8_t *tail = malloc(TAIL_MAX);

@@ -12,7 +12,8 @@
 #include "index/catalog.h"
 #include "index/store.h"
 
-/* State of a catalog's file; another state shows that the file has changed. */
+/* State of a catalog's file; another state shows that the file has changed; all zeros: there is
+ * none. */
 struct catalog_state {
     uint64_t device, inode, size;
     int64_t seconds, nanoseconds; /* time of the last change */
@@ -48,12 +49,12 @@ void added_stores_release(struct added_stores *v);
  * often it is called. Entries that were returned before are invalid. */
 void added_stores_refresh(struct added_stores *v);
 /* Reads the catalog of one store again, at once, if another process has changed its file; if the
- * file is damaged or gone, the old catalog stays. False: the file is unchanged, or there is no
- * memory to read it. */
+ * file is damaged, gone or cannot be read, the old catalog stays. False: the file is unchanged, or
+ * there is no memory to read it. */
 bool added_stores_reread(struct added_stores *v, struct added_store *a);
 /* Returns an entry whose image has the name, preferably of the architecture (NULL = any); *from:
- * the store that has it. Valid as long as the catalogs are not read again. NULL: none, or out of
- * memory. */
+ * the store that has it, not set without an entry. Valid as long as the catalogs are not read
+ * again. A store for whose names memory runs out is skipped. NULL: none. */
 const struct catalog_entry *added_stores_nearest(struct added_stores *v, const char *name,
                                                  const char *arch, const struct index_store **from);
 

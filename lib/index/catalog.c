@@ -193,8 +193,8 @@ void catalog_print(const struct catalog *c, struct strbuf *out) {
 /* ---- writing ---- */
 
 /* Appends lines to the catalog's file, so that adding to a large store costs no more than to a
- * small one. *appended is false, and nothing was written, if there is no catalog that ends with a
- * line feed, or a link is in its place. */
+ * small one. *appended is false, and nothing was written, if no catalog that ends with a line feed
+ * can be opened, or a link is in its place. */
 static enum st append_lines(const char *path, const struct strbuf *lines, bool *appended,
                             struct err *e) {
     char last = 0;

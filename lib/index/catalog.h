@@ -47,12 +47,13 @@ size_t catalog_find(const struct catalog *c, const struct image_id *id,
 /* Adds entries to a store's catalog, which it makes if there is none, even if there are no entries
  * to add; a new entry replaces an old one with its id, architecture and key. Lines are appended for
  * those entries that the catalog does not have unchanged, so the cost of writing does not grow with
- * the store; only a catalog whose last line is cut, or that has no entries, is written anew. Waits
- * for other processes that change the catalog, however long that takes. Never ST_NONE. */
+ * the store; only a catalog whose last line is cut, that has no entries, or that cannot be opened
+ * (a link) is written anew. Waits for other processes that change the catalog, however long that
+ * takes. Never ST_NONE. */
 enum st catalog_add(const char *store, const struct catalog_entry *entries, size_t count,
                     struct err *e) BASE_MUST_USE;
-/* Writes the catalog anew, sorted, with the entries for which `keep` returns true. Waits as
- * catalog_add does. Never ST_NONE. */
+/* Writes the catalog anew, sorted, with the entries for which `keep` returns true; makes one if
+ * there is none. Waits as catalog_add does. Never ST_NONE. */
 enum st catalog_keep(const char *store, bool (*keep)(void *ctx, const struct catalog_entry *entry),
                      void *ctx, struct err *e) BASE_MUST_USE;
 

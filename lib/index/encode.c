@@ -79,7 +79,7 @@ static void took(struct encoder *c, const char *end) {
     strbuf_took(&c->data, (size_t)(end - c->data.data) - c->data.len);
 }
 
-/* Returns the index's number of a place's file; 0 = none. */
+/* Returns 1 + the index's number of a place's file; 0 = none. */
 static inline uint32_t place_file(struct encoder *c, const struct flat_unit *u,
                                   struct flat_place place) {
     uint32_t file = place.file - 1;
@@ -117,7 +117,7 @@ static bool know_origin(struct origin_names *o, size_t origin) {
 }
 
 /* Returns the number of a call's name, cached by origin: calls of one function mostly share an
- * origin, within a unit and across units. */
+ * origin, within a unit and across units. 0: out of memory, or the names are too large. */
 static uint32_t call_name(struct encoder *c, struct origin_names *origins,
                           const struct flat_unit *u, const struct debug_function *f) {
     if (f->origin > 0 && f->origin < origins->count && origins->name[f->origin] > 0) {

@@ -11,7 +11,7 @@
 #include "index/name_table.h"
 
 /* The state of encoding: zero-initialised, then encode_begin. A failed append marks a buffer as
- * failed, which encode_check reports. */
+ * failed, which encode_check reports; an offset that is returned then is not valid. */
 struct encoder {
     struct strbuf data;
     struct name_table names;

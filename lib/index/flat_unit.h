@@ -135,8 +135,8 @@ void flat_calls_release(struct flat_calls *c);
 
 /* Fills *c with the calls inlined into a function in [low, high), which is not empty. Of siblings
  * at one address the last one counts, as in LLVM; calls that are inside of LOOKUP_INLINE_MAX - 1 or
- * more other inlined calls are left out. *work: calls, ranges and spans that may still be visited
- * (ERR_LIMIT when there are more). Never ST_NONE. */
+ * more other inlined calls are left out. *work: calls, ranges and spans that may still be visited.
+ * ST_ERR: there are more (ERR_LIMIT), or out of memory. Never ST_NONE. */
 enum st flat_calls_read(struct flat_calls *c, const struct debug_function *f, uint64_t low,
                         uint64_t high, uint64_t *work, struct err *e) BASE_MUST_USE;
 /* Writes the calls inlined into a function at one address, the outermost first, as flat_calls_read

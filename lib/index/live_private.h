@@ -7,8 +7,8 @@
 
 #include "index/lookup.h"
 
-/* Limit on the units tried for one address: several units claim one address only in damaged files,
- * or where the linker folded equal functions into one. */
+/* Limit on the claims tried for one address: undamaged files rarely have several, for instance
+ * where the linker folded equal functions into one. */
 enum { LIVE_CLAIMS_MAX = 8 };
 
 /* Limits the bytes of memory that the units of a source made by lookup_open_live may take together.

@@ -159,8 +159,8 @@ typedef void (*lookup_complain)(void *ctx, const char *file, uint64_t unit_offse
  * the symbols, which are those of `paired` if the slice has none. others (may be NULL): as for
  * debug_open; copied. The slices, and the context of the finder, must outlive the source. The
  * source is concurrent: threads wait for each other only where they want the same unit at once;
- * complain is called once for each damage. ST_NONE: neither DWARF nor symbols nor ranges of
- * functions. */
+ * complain (may be NULL) is called once for each damage, more often only if memory runs out.
+ * ST_NONE: neither DWARF nor symbols nor ranges of functions. */
 enum st lookup_open_live(struct lookup_source **out, const struct object_slice *s,
                          const struct object_slice *paired, const struct debug_others *others,
                          lookup_complain complain, void *ctx, struct err *e) BASE_MUST_USE;

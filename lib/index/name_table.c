@@ -186,10 +186,10 @@ uint32_t names_file(struct name_table *t, const char *path) {
 
 /* ---- names ---- */
 
-/* Returns the offset of the name with this linkage name; it is appended if it is new. The names
- * with one linkage name are searched, of which there are rarely two. The slot of the linkage name
- * was read just before, so this search avoids the cache miss that reading a slot of the table of
- * names would cost. 0: failed. */
+/* Returns the offset of the name with this linkage name; it is appended if it is not among the last
+ * PROBES_MAX names with that linkage name, of which there are rarely two. The slot of the linkage
+ * name was read just before, so this search avoids the cache miss that reading a slot of the table
+ * of names would cost. 0: failed. */
 static uint32_t intern_linked(struct name_table *t, struct interned_slot *linkage,
                               const char *bytes, size_t len) {
     size_t steps = 0;

@@ -23,7 +23,8 @@ struct name_link {
     uint32_t before; /* 1 + the index of the link before this one in the chain; 0 = none */
 };
 
-/* The tables of names: zero-initialised, then names_begin. Running out of memory sets failed. */
+/* The tables of names: zero-initialised, then names_begin. A function that fails returns 0;
+ * names_check tells. */
 struct name_table {
     struct strbuf names, strings;
     VEC(uint32_t) files; /* offsets in strings */

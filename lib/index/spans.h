@@ -31,7 +31,7 @@ enum st spans_flatten(const struct code_span *in, size_t n, struct span_vec *out
 static inline size_t spans_below(const struct code_span *spans, size_t n, uint64_t address) {
     return SEARCH_ABOVE(spans, n, high, address);
 }
-/* Returns the index of the first span that ends above the address. */
+/* Returns the index of the first span that ends above the address; v->len: none. */
 static inline size_t spans_from(const struct span_vec *v, uint64_t address) {
     return spans_below(v->data, v->len, address);
 }

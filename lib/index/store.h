@@ -62,7 +62,7 @@ const char *index_store_folder(const struct index_store *s);
 /* Makes the folder STORE/NAME and those above it. ST_NONE: the folder cannot be made
  * (index_store_trouble returns the reason), or the store is another user's. */
 enum st index_store_make_folder(struct index_store *s, const char *name) BASE_MUST_USE;
-/* Returns the text of the first failure to write; NULL = none. */
+/* Returns the text of the first failure to write; NULL = none; s may be NULL. */
 const char *index_store_trouble(const struct index_store *s);
 
 /* Appends the key of a source in the store, and sets *fingerprint. ST_ERR: out of memory. */
@@ -101,14 +101,16 @@ void index_store_touch(const char *path);
 /* Appends the path of a key's index to *out. */
 void index_store_path(const struct index_store *s, const char *key, struct strbuf *out);
 
-/* Read and write the cost of live look-ups so far (see stored.h); 0 if it is unknown. */
+/* Read and write the cost of live look-ups so far (see stored.h); 0 if it is unknown. A cost that
+ * cannot be written is dropped. */
 uint64_t index_store_use(struct index_store *s, const char *key);
 void index_store_set_use(struct index_store *s, const char *key, uint64_t cost);
 
 /* ---- files and folders of a store, of any kind ---- */
 
 /* Makes the folder of this path, and those above it that are missing, with this mode less the
- * umask; path is unchanged when it returns. False: errno is the reason. */
+ * umask; path is unchanged when it returns. True also if a file, not a folder, has that path.
+ * False: errno is the reason. */
 bool store_make_folders(char *path, mode_t mode);
 /* Does the folder exist, and belong to another user? It is then read and not written. */
 bool store_is_anothers(const char *path);

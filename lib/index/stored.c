@@ -98,8 +98,8 @@ static bool unprepared(const struct stored *s) {
            (!atomic_load(&s->tried) && !atomic_load(&s->mapped) && pays(s));
 }
 
-/* Looks the address up in the index. ST_ERR with an empty *e: the index is damaged, and was
- * removed. */
+/* Looks the address up in the index. ST_ERR with an empty *e: the index is damaged, and was removed
+ * unless the store is another user's. */
 static enum st look_up_mapped(struct stored *s, struct lookup_source *mapped, uint64_t address,
                               struct lookup_hit *hit, struct err *e) {
     struct err why;

@@ -87,7 +87,7 @@ enum st symbol_set_add(struct symbol_set *s, const char *path, struct err *e) BA
 enum st symbol_set_use(struct symbol_set *s, const char *name, const char *path,
                        struct err *e) BASE_MUST_USE;
 /* Makes the set search the images' own paths and /usr/lib/debug on this host, too. The id must
- * match there, too. */
+ * match there, too. ST_ERR: out of memory. Never ST_NONE. */
 enum st symbol_set_use_host(struct symbol_set *s, struct err *e) BASE_MUST_USE;
 
 /* Callback that gets a debug file for an image for whose id no debug info was found. ST_OK: *path,

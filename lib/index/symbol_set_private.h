@@ -67,7 +67,8 @@ enum st symbol_search(struct symbol_set *s, const struct symbol_request *r, stru
 enum { RANK_BEST = 6, RANK_DEBUG_INFO = 4 };
 int symbol_search_rank(const struct symbol_file *f);
 
-/* Opens a candidate once. ST_NONE: the candidate cannot be opened, which is reported. */
+/* Opens a candidate once. ST_NONE: the candidate cannot be opened, which is reported the first
+ * time. ST_ERR: out of memory. */
 enum st symbol_set_open(struct symbol_set *s, struct open_files *files,
                         const struct find_candidate *c, struct object **out,
                         struct err *e) BASE_MUST_USE;

@@ -13,9 +13,10 @@
 
 struct unit_cache;
 
-/* Opens a cache of a slice's units. All functions but open and close are thread safe. complain is
- * called, by one thread at a time, once for each damage, even if a unit is read several times. own
- * (borrowed) must be opened before the first unit is asked for. ST_NONE: there is no DWARF. */
+/* Opens a cache of a slice's units. All functions but open and close are thread safe. complain (may
+ * be NULL) is called, by one thread at a time, once for each damage, even if a unit is read several
+ * times; more often only if memory runs out. own (borrowed) must be opened before the first unit is
+ * asked for. ST_NONE: there is no DWARF. */
 enum st unit_cache_open(struct unit_cache **out, const struct object_slice *s,
                         const struct debug_others *others, const struct own_symbols *own,
                         lookup_complain complain, void *ctx, struct err *e) BASE_MUST_USE;

@@ -18,9 +18,9 @@
 
 enum { FETCH_MISS_SECONDS = 3600 }; /* seconds for which a miss is remembered */
 
-/* Appends the path of the id's file to *path, and marks the file as used now. own: a file counts
- * only if no one but this user and root may write to it and to STORE/ab. ST_NONE: there is no such
- * file. ST_ERR: out of memory. */
+/* Appends the path of the id's file to *path (also with ST_NONE), and marks the file as used now.
+ * own: a file counts only if no one but this user and root may write to it and to STORE/ab.
+ * ST_NONE: there is no such file. ST_ERR: out of memory. */
 enum st fetched_files_find(const char *store, bool own, const struct image_id *id,
                            struct strbuf *path, struct err *e) BASE_MUST_USE;
 /* Did the command with this hash have no file for the id within the last FETCH_MISS_SECONDS? */

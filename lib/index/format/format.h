@@ -146,7 +146,7 @@ struct index_header {
 /* Bytes of the header and its table of contents. */
 enum { INDEX_PROLOGUE = INDEX_HEADER_SIZE + INDEX_SECTIONS * INDEX_TOC_ENTRY };
 
-/* Appends the section SUMS for the sections before it. */
+/* Writes the section SUMS for the sections before it to *out, which must be empty. */
 void index_sums_write(const struct strbuf *const sections[INDEX_SUMS], struct strbuf *out);
 /* Returns the number of checksummed blocks in a section of this size. */
 static inline uint64_t index_blocks(uint64_t size) {

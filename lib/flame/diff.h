@@ -38,7 +38,8 @@ struct diff_text {
 enum st diff_markdown(const struct stack_pair *pair, const struct diff_text *o, struct sink *out,
                       struct err *e) BASE_MUST_USE;
 
-/* Writes each stack with both weights, "a;b 3 5", for tools that read difffolded.pl's output. */
+/* Writes each stack with both weights, "a;b 3 5", for tools that read difffolded.pl's output. Write
+ * errors stick to the sink; ST_ERR: ERR_NOMEM. */
 enum st diff_folded(const struct stack_pair *pair, struct sink *out, struct err *e) BASE_MUST_USE;
 
 /* ---- limits ---- */
@@ -74,8 +75,8 @@ bool diff_limit_passed(const struct diff_limit *l, const struct stack_pair *pair
                        const uint64_t sums[STACK_SIDES]);
 
 /* Appends both weights and the change: "12 ms → 18 ms, +50 %", or "new" for a base of 0, "gone" for
- * a new weight of 0, "the same" for equal weights, "× 12" instead of a percentage from +1000 %
- * on. */
+ * a new weight of 0, "the same" for equal weights, "× 12" (at most "× 1000") instead of a
+ * percentage from +1000 % on. */
 void diff_change(struct strbuf *out, const uint64_t sides[STACK_SIDES], unsigned decimals,
                  const char *unit);
 

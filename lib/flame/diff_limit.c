@@ -11,7 +11,7 @@
 /* ---- parsing ---- */
 
 /* Reads a number with at most three decimal places, in thousandths. False: the text is no such
- * number. */
+ * number, or is 2^32 or more. */
 static bool limit_take_number(const char *text, size_t len, uint64_t *out) {
     const char *point = memchr(text, '.', len);
     size_t whole = point ? (size_t)(point - text) : len;

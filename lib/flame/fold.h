@@ -5,9 +5,9 @@
  * frame below the stacks. Any other dump adds its samples, else the one stack that it is about
  * (dump_heaviest). The dump's weight, which for stalled time the caller gives, is split among the
  * stacks in proportion to those shares or to the sample counts, without a rounding loss: the
- * graph's total is the sum over all dumps. The frame [unavailable] stands for a stack that could
- * not be taken. Slots of the ring without a stack get no time of their own; fold_stats.sampled_ms
- * tells how much of the time has samples.
+ * graph's total is the sum over all dumps, or more with all_threads. The frame [unavailable] stands
+ * for a stack that could not be taken. Slots of the ring without a stack get no time of their own;
+ * fold_stats.sampled_ms tells how much of the time has samples.
  *
  * In an ordered tree (stack_tree.h) a dump's samples come in the order of its ring, each with an
  * equal share, and dumps in the order in which they are added; no two dumps merge. */

@@ -36,7 +36,7 @@ enum st pprof_write(const struct stack_tree *t, const struct stack_tree *samples
 bool pprof_recognise(const char *bytes, size_t len);
 
 struct pprof_stats {
-    uint64_t samples;  /* samples added to the tree */
+    uint64_t samples;  /* samples with a stack, even those of value 0, that were not left out */
     uint64_t negative; /* samples left out because their value is below 0, as in a difference of two
                           profiles */
     char unit[32]; /* unit of the weights added: "ms" for times, the name of the counted things for
@@ -47,7 +47,8 @@ struct pprof_stats {
  * is a time or, if `counts`, a count; else the profile's default; else the last. Times become
  * milliseconds. A location without a line is MODULE+0xADDRESS or 0xADDRESS; a line without a
  * function's name is [unknown]. name is for messages. ST_ERR: ERR_TRUNCATED, ERR_FORMAT, ERR_LIMIT
- * (more text than PPROF_TEXT_MAX), ERR_NOMEM; a part of the profile may have been added then. */
+ * (more text than PPROF_TEXT_MAX, or weights that pass 64 bits), ERR_NOMEM; a part of the profile
+ * may have been added then. */
 enum { PPROF_TEXT_MAX = 1 << 30 };
 enum st pprof_read(struct stack_tree *t, const char *name, const void *bytes, size_t len,
                    bool counts, struct pprof_stats *stats, struct err *e) BASE_MUST_USE;

@@ -42,8 +42,8 @@ struct speedscope_stats {
 /* Adds to a tree all profiles of a file that have the unit of the first; if the file has several
  * profiles, the name of a profile becomes the outermost frame of its stacks. Times become
  * milliseconds; weights that are no integers are rounded to STACK_DECIMALS_MAX places. name is for
- * messages. ST_ERR: ERR_FORMAT, ERR_LIMIT (more text than SPEEDSCOPE_TEXT_MAX), ERR_NOMEM; a part
- * of the file may have been added then. */
+ * messages. ST_ERR: ERR_FORMAT, ERR_LIMIT (more text than SPEEDSCOPE_TEXT_MAX, or weights that pass
+ * 64 bits), ERR_NOMEM; a part of the file may have been added then. */
 enum { SPEEDSCOPE_TEXT_MAX = 1 << 30 };
 enum st speedscope_read(struct stack_tree *t, const char *name, const char *text, size_t len,
                         struct speedscope_stats *stats, struct err *e) BASE_MUST_USE;

@@ -10,8 +10,8 @@
 
 /* ---- escapes ---- */
 
-/* Returns how many bytes of the character at s are to be escaped: all or 0. *next is set to the
- * number of its bytes, 1 if it is no UTF-8. len must be at least 1. */
+/* Returns how many bytes of the character at s, other than '#' and '\\', are to be escaped: all or
+ * 0. *next is set to the number of its bytes, 1 if it is no UTF-8. len must be at least 1. */
 static size_t must_escape(const char *s, size_t len, size_t *next) {
     uint32_t c = 0;
     if (*s >= 0x20 && *s < 0x7f) {

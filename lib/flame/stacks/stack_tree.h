@@ -99,7 +99,7 @@ bool stack_tree_sort(const struct stack_tree *t, uint32_t *siblings, size_t coun
 
 /* Calls visit with each stack and its weight in units of 10^-t->decimals, the text borrowed for the
  * call, until a call fails: sorted frame by frame; in an ordered tree in the order of adding, once
- * for each run of merged stacks. */
+ * for each run of merged stacks. ST_ERR: that of the call, or ERR_NOMEM. */
 typedef enum st (*stack_visit)(void *ctx, const char *text, size_t len, uint64_t weight,
                                struct err *e);
 enum st stack_tree_each(const struct stack_tree *t, stack_visit visit, void *ctx,

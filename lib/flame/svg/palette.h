@@ -25,8 +25,8 @@ struct palette {
 bool palette_parse(const char *word, struct palette *out);
 
 /* Writes the colour as a class of flame_colours.css: a letter for the hue and a digit for the
- * shade. 'w' is for names without a module or group and for the palette "hot", 'x' for unresolved
- * frames in every palette. */
+ * shade. 'w' is for names without a module or group (PALETTE_MODULE) and for the palette "hot", 'x'
+ * for unresolved frames in every palette. */
 enum { PALETTE_COLOUR_SIZE = 3 };
 void palette_colour(const struct palette *p, const struct frame_name *f,
                     char out[PALETTE_COLOUR_SIZE]);

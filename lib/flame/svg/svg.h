@@ -1,7 +1,7 @@
 /* Draws a tree as an interactive picture: one SVG file that contains everything. Without scripts it
- * is still readable, with every frame's full name and weight as its <title>. The scripts
- * (flame_*.js) add zoom, search, keyboard control and state in the URL fragment, and fit the
- * picture to the window. */
+ * is still readable, with the name (its first 4,096 cells) and weight of every frame that is drawn
+ * as its <title>. The scripts (flame_*.js) add zoom, search, keyboard control and state in the URL
+ * fragment, and fit the picture to the window. */
 #ifndef STALLKIT_FLAME_SVG_H
 #define STALLKIT_FLAME_SVG_H
 
@@ -18,9 +18,9 @@
 /* The colours and notes that the caller adds to frames, such as their changes, which the tree does
  * not have. */
 struct svg_marks {
-    /* Called once for each frame that is drawn, in the layout's order, with the parts of its name.
-     * It may change the colour, and add lines of plain text, '\n' between them, to `note` for the
-     * frame's <title>. */
+    /* NULL = not called. Called once for each frame that is drawn, in the layout's order, with the
+     * parts of its name. It may change the colour, and add lines of plain text, '\n' between them,
+     * to `note` for the frame's <title>. */
     void (*mark)(void *ctx, const struct layout_frame *f, const struct frame_name *name,
                  char colour[PALETTE_COLOUR_SIZE], struct strbuf *note);
     void *ctx;

@@ -42,12 +42,14 @@ typedef void (*dyld_cache_complain)(void *ctx, const char *path, const struct er
 /* Callback that maps the file at path into *out, with filemap_open's statuses and ownership. */
 typedef enum st (*dyld_cache_read)(void *ctx, const char *path, struct filemap *out, struct err *e);
 
-/* Do a file's first bytes have the magic number of a cache's file (first file or sub-cache)? */
+/* Do a file's first bytes have the magic number of a cache's file (first file, sub-cache or file of
+ * symbols)? */
 bool dyld_cache_is(const uint8_t *head, size_t len);
 
 /* Opens the cache whose first file is at path, and the other files of the cache beside it. ST_NONE:
  * no such file, or the file is no cache. ST_ERR: the first file is damaged or cannot be read, or
- * path is a sub-cache or a file of symbols (ERR_UNSUPPORTED). complain may be NULL. */
+ * path is a sub-cache or a file of symbols (ERR_UNSUPPORTED), or memory ran out. complain may be
+ * NULL. */
 enum st dyld_cache_open(struct dyld_cache **out, const char *path, dyld_cache_complain complain,
                         void *ctx, struct err *e) BASE_MUST_USE;
 /* Opens a cache whose files come from `read`, which is called only during this call, with `path`

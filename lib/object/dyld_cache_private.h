@@ -96,7 +96,7 @@ enum st cache_header_open(const struct dyld_cache *c, const char *name, uint64_t
 typedef enum st (*export_each)(void *ctx, const char *name, size_t len, uint64_t offset,
                                struct err *e);
 /* Visits the symbols in the order of the trie; stops at the first ST_ERR of `each` and returns it.
- * ST_ERR: the trie is damaged. Never ST_NONE. */
+ * ST_ERR also: the trie is damaged, or out of memory. Never ST_NONE. */
 enum st exports_each(struct reader trie, export_each each, void *ctx, struct err *e);
 
 /* The input of symbols_file_write: the symbols of a slice, for a Mach-O file without code whose
@@ -109,8 +109,8 @@ struct symbols_file {
     const uint64_t *starts; /* addresses of functions, sorted, without repeats */
     size_t start_count;
 };
-/* Appends the Mach-O file to *out. Symbols outside of sections with code are left out. Never
- * ST_NONE. */
+/* Appends the Mach-O file to *out. Symbols outside of sections with code are left out. ST_ERR: more
+ * than 4 GiB (ERR_LIMIT), or out of memory. Never ST_NONE. */
 enum st symbols_file_write(const struct symbols_file *f, struct strbuf *out, struct err *e);
 
 #endif

@@ -17,7 +17,7 @@ enum st elffile_error(const struct object *o, const char *what, struct err *e);
 
 /* Is the name that of a mapping symbol (ARM ELF ABI: AAELF32 §5.5.5, AAELF64 §5.7.1; RISC-V psABI)?
  * These are $a, $d, $t and $x, alone or with a suffix or an instruction set appended; they mark the
- * kind of the bytes and name nothing. */
+ * kind of the bytes and name nothing. Any name that begins so counts as one. */
 bool elffile_is_mapping_symbol(const char *name);
 /* Is the symbol type one that can name code: STT_FUNC, STT_GNU_IFUNC or STT_NOTYPE? */
 bool elffile_is_code_type(unsigned type);

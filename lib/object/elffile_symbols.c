@@ -68,7 +68,7 @@ static enum st read_table(const struct elf_table *t, raw_symbols *out, struct er
 }
 
 /* Returns the table of wide section indexes that belongs to symbol table `of`; NULL if there is
- * none. */
+ * none, or libelf failed. */
 static Elf_Data *find_wide_indexes(Elf *elf, size_t of) {
     GElf_Shdr h;
     for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
@@ -125,7 +125,8 @@ static enum st read_tables_of_type(const struct object_slice *s, uint32_t type, 
 
 /* Opens the xz-compressed ELF file in .gnu_debugdata as s->cache->mini: that file has symbols of
  * functions that .dynsym lacks (GDB manual, "MiniDebugInfo"), and headers of the sections of s
- * without their bytes. ST_NONE: no such section. */
+ * without their bytes. ST_NONE: no such section, this build has no liblzma, or the unpacked bytes
+ * are no object file. */
 static enum st open_mini(const struct object_slice *s, struct err *e) {
     struct object *o = s->object;
     const struct section *sec = section_by_name(s, "gnu_debugdata");
@@ -148,8 +149,8 @@ static enum st open_mini(const struct object_slice *s, struct err *e) {
     return st == ST_ERR ? err_context(e, "section %s", sec->name) : st;
 }
 
-/* Appends the symbols in .gnu_debugdata. ST_NONE: no such section, or its unpacked bytes are no ELF
- * file of this machine. */
+/* Appends the symbols in .gnu_debugdata. ST_NONE as open_mini, or the file is no ELF file of this
+ * machine. */
 static enum st read_mini(const struct object_slice *s, raw_symbols *out, struct err *e) {
     enum st st = open_mini(s, e);
     if (st != ST_OK) {

@@ -173,7 +173,7 @@ static enum st take_entry(struct eh_frame *f, struct reader *entry, extent_vec *
 }
 
 /* Appends the functions in .eh_frame, in its order. ST_NONE: no such section. ST_ERR: the section
- * is damaged; functions before the damage were appended. */
+ * is damaged, or out of memory; functions before the damage were appended. */
 static enum st eh_frame_functions(const struct object_slice *s, extent_vec *out, struct err *e) {
     const uint8_t *bytes;
     size_t len;

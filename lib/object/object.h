@@ -77,7 +77,8 @@ bool object_has_section_offsets(const struct object_slice *s);
  * "debug_line_str", "eh_frame", "text"). *bytes are inflated if compressed (SHF_COMPRESSED zlib and
  * zstd, .zdebug_*, __zdebug_*), relocated if the file is not linked (but not code), and live as
  * long as the object; *address (may be NULL) is the section's. ST_NONE: no such section, or it has
- * no bytes in this file. */
+ * no bytes in this file. ST_ERR: its bytes lie past the end of the file, or they or its relocations
+ * are damaged or too many, or out of memory. */
 enum st object_section(const struct object_slice *s, const char *name, const uint8_t **bytes,
                        size_t *len, uint64_t *address, struct err *e) BASE_MUST_USE;
 /* Gives the relocations that could not be applied to a section which object_section returned: their
@@ -122,7 +123,8 @@ struct object_symbol {
  * else of dynsym and .gnu_debugdata, no mapping symbols, no labels without type and size inside a
  * sized function. An ELF function of known size may contain the next symbol: the symbol of an
  * address is the last one that starts at or before it, if it reaches that far. A symbol whose
- * record is damaged is left out. ST_NONE: no symbol. */
+ * record is damaged is left out. ST_NONE: no symbol. ST_ERR: a table is damaged, or out of memory.
+ */
 enum st object_symbols(const struct object_slice *s, const struct object_symbol **out,
                        size_t *count, struct err *e) BASE_MUST_USE;
 /* Longest name, in bytes without the NUL, that is taken from a symbol by code that copies or
@@ -138,11 +140,11 @@ struct object_alias {
 /* Gives the names that object_symbols left out because another symbol begins at the same address,
  * sorted by address and name. Names of more than OBJECT_NAME_MAX bytes are left out, and so are the
  * further ones as soon as all together have four times the slice's bytes plus 4 MiB. Builds the
- * symbols if need be. ST_NONE: there are none. */
+ * symbols if need be. ST_NONE: there are none. ST_ERR as object_symbols. */
 enum st object_aliases(const struct object_slice *s, const struct object_alias **out, size_t *count,
                        struct err *e) BASE_MUST_USE;
 /* Gives the function starts (LC_FUNCTION_STARTS): ascending file addresses with Thumb bits cleared,
- * built once and kept. ST_NONE: the slice has none. */
+ * built once and kept. ST_NONE: the slice has none. ST_ERR: they are damaged, or out of memory. */
 enum st object_function_starts(const struct object_slice *s, const uint64_t **out, size_t *count,
                                struct err *e) BASE_MUST_USE;
 
@@ -170,13 +172,14 @@ enum { STAB_FUNCTION = 0x24, STAB_OBJECT_FILE = 0x66 }; /* N_FUN, N_OSO */
 typedef bool (*object_stab_visit)(void *ctx, const struct object_stab *stab);
 /* Calls visit for each stab of the slice in the order of the symbol table; one whose name lies
  * outside of the string table is left out. ST_NONE: there is no symbol table, or the file is no
- * Mach-O. */
+ * Mach-O. ST_ERR: a table lies outside of the file, or out of memory. */
 enum st object_stabs(const struct object_slice *s, object_stab_visit visit, void *ctx,
                      struct err *e) BASE_MUST_USE;
 
 /* Gives the addresses at which a linker may split the code of an unlinked Mach-O file: those of all
  * symbols in sections with code, private labels too, and the ends of these sections; ascending, in
- * an array that the caller frees. ST_NONE: there is no symbol table, or the file is no Mach-O. */
+ * an array that the caller frees. ST_NONE: there is no symbol table, or the file is no Mach-O.
+ * ST_ERR as object_stabs. */
 enum st object_code_bounds(const struct object_slice *s, uint64_t **out, size_t *count,
                            struct err *e) BASE_MUST_USE;
 

@@ -191,7 +191,7 @@ const struct section *section_by_name(const struct object_slice *s, const char *
 void section_release(struct section *sec);
 
 /* Apply the relocations of one section to its bytes, which r holds. ST_ERR: the relocations cannot
- * be read. Never ST_NONE. */
+ * be read, are too many (ERR_LIMIT), or out of memory. Never ST_NONE. */
 enum st elffile_relocate(const struct object_slice *s, const struct section *target,
                          struct relocating *r, struct err *e);
 enum st macho_relocate(const struct object_slice *s, const struct section *target,
@@ -206,7 +206,8 @@ bool macho_has_relocations(const struct object_slice *s, const struct section *t
 struct raw_symbol {
     uint64_t address; /* file address, in the symbol's section; Thumb bit cleared */
     uint64_t size;    /* 0 = unknown */
-    uint64_t limit;   /* end of the symbol's section */
+    uint64_t
+        limit; /* end of the symbol's section; of its segment in a file without section headers */
     const char *name;
     uint32_t order; /* place in the symbol table */
     bool global, typed;
@@ -228,7 +229,8 @@ const char *string_table_get(const struct string_table *t, uint64_t offset);
  * is ST_ERR. ST_NONE (Mach-O only): no symbol table. */
 enum st macho_read_symbols(const struct object_slice *s, raw_symbols *out, struct err *e);
 enum st elffile_read_symbols(const struct object_slice *s, raw_symbols *out, struct err *e);
-/* Reads LC_FUNCTION_STARTS into a malloc'ed array of addresses; ST_NONE: there are none. */
+/* Reads LC_FUNCTION_STARTS into a malloc'ed array of addresses. ST_NONE: there are none. ST_ERR:
+ * they are damaged, or out of memory; *out is not set then. */
 enum st macho_read_starts(const struct object_slice *s, uint64_t **out, size_t *count,
                           struct err *e);
 /* Appends the code symbols among the first `count` entries of `table`, which have the slice's word

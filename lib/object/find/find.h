@@ -81,7 +81,7 @@ enum st finder_add_build_id_root(struct finder *f, const char *root, struct err 
 /* Finds the best file for the id: DWARF with lines, then DWARF without, then symbols; of two alike
  * in DWARF and lines the one with symbols, of equal ones the first that was found. Folders laid out
  * by id are looked into only if no added file of the id has DWARF with lines. ST_NONE: no file has
- * the id, or the id is zero. */
+ * the id, or the id is zero. ST_ERR: out of memory. */
 enum st finder_find(struct finder *f, const struct image_id *id, const struct find_candidate **out,
                     struct err *e) BASE_MUST_USE;
 /* Finds all files of the id, best first (a dSYM, and the binary it was made from, which has
@@ -112,14 +112,15 @@ const struct find_candidate *finder_candidate(const struct finder *f, size_t i);
 enum st find_single(const char *path, const char *temporary, find_complain complain, void *ctx,
                     struct object **out, struct err *e) BASE_MUST_USE;
 
-/* Appends <root>/.build-id/ab/cdef… and the suffix (".debug") to out; nothing for an id of one
- * byte, which such folders cannot hold. */
+/* Appends <root>/.build-id/ab/cdef… and the suffix (".debug") to out; nothing for an id of fewer
+ * than two bytes, which such folders cannot hold. */
 void find_build_id_path(const char *root, const struct image_id *id, const char *suffix,
                         struct strbuf *out);
 
 /* Finds the separate debug file of a stripped ELF file: by build-id under the roots, by
  * .gnu_debuglink beside the file, in .debug/ and under the roots (CRC checked; GDB manual,
- * "Separate Debug Files"). *path is malloc'ed. ST_NONE: none is found. */
+ * "Separate Debug Files"). *path is malloc'ed. ST_NONE: none is found. ST_ERR: .gnu_debuglink is
+ * damaged, or out of memory. */
 enum st find_separate_debug(const struct object_slice *s, const char *object_file_path,
                             const char *const *roots, size_t root_count, char **path,
                             struct err *e) BASE_MUST_USE;
@@ -127,14 +128,15 @@ enum st find_separate_debug(const struct object_slice *s, const char *object_fil
 /* Finds the debug file of a Mach-O slice in a dSYM bundle beside its file (Shop.dSYM beside Shop)
  * or beside the bundle that the file is in (Shop.app.dSYM beside Shop.app, for
  * Shop.app/Contents/MacOS/Shop). The debug file's id is checked. *path is malloc'ed. ST_NONE: no
- * debug file with this id is there, or the slice has no id. */
+ * debug file with this id is there, or the slice has no id. ST_ERR: out of memory. */
 enum st find_dsym(const struct object_slice *s, const char *object_file_path, char **path,
                   struct err *e) BASE_MUST_USE;
 
 /* Finds the supplementary file that dwz moved an ELF file's debug information to: at the path in
  * .gnu_debugaltlink or .debug_sup, which may be relative to the file's folder, else by build-id
  * under the roots. The supplementary file's id is checked. *path is malloc'ed. ST_NONE: the ELF
- * file names none, or no file with that id is found. */
+ * file names none, or no file with that id is found. ST_ERR: the section that names it is damaged,
+ * or out of memory. */
 enum st find_supplementary(const struct object_slice *s, const char *object_file_path,
                            const char *const *roots, size_t root_count, char **path,
                            struct err *e) BASE_MUST_USE;

@@ -1,4 +1,4 @@
-/* Looks debug files up in folders that are laid out by id, in which one system call shows whether
+/* Looks debug files up in folders that are laid out by id, in which a few system calls show whether
  * the file of an id is there. */
 #include <dirent.h>
 #include <limits.h>
@@ -81,7 +81,7 @@ static bool is_id_bundle(const char *name) {
 /* ---- recognising layouts ---- */
 
 /* Appends the first name in the folder, if all names there have that many hexadecimal digits.
- * False: another name or none is there. */
+ * False: another name or none is there, or the folder cannot be read. */
 static bool descend(struct strbuf *path, size_t digits) {
     DIR *d = path->failed ? NULL : opendir(strbuf_cstr(path));
     char name[NAME_MAX + 1] = "";

@@ -80,7 +80,7 @@ size_t find_id_key(const struct image_id *id, uint8_t key[FIND_ID_KEY_SIZE]);
 
 /* Opens path and adds the slices or images that match. wanted: only those with this id (NULL: any).
  * in_folder: object files that are unlinked parts of a program are left out. ST_NONE: no object
- * file or dyld cache. */
+ * file or dyld cache. ST_ERR: the file is damaged or cannot be read, or out of memory. */
 enum st finder_add_file(struct finder *f, const char *path, const struct image_id *wanted,
                         bool in_folder, find_complain complain, void *ctx, struct err *e);
 
@@ -117,7 +117,8 @@ enum st finder_add_names(struct finder *f, const char *path, const struct image_
  * "." or ".."? */
 bool find_is_junk(const char *name, size_t len);
 
-/* Notes that a file or folder was visited; ST_NONE if it had been visited before. */
+/* Notes that a file or folder was visited; ST_NONE if it had been visited before. ST_ERR: out of
+ * memory. */
 enum st finder_visit(struct finder *f, uint64_t device, uint64_t inode, struct err *e);
 
 /* Adds a root; path is copied. ST_ERR: out of memory. */
@@ -138,7 +139,8 @@ void find_uuid_path(const struct find_root *root, const struct image_id *id, uns
 enum st find_check_id(const char *path, const struct image_id *id, struct err *e);
 
 /* Opens a member of a static archive, "lib.a(x.o)", or the only object file of "lib.a". ST_NONE:
- * path is no static archive and no member of one. */
+ * path is no static archive and no member of one. ST_ERR: the archive or the member is damaged,
+ * none or several members fit (ERR_USAGE), or out of memory. */
 enum st find_static_member(const char *path, struct object **out, struct err *e);
 
 #endif

@@ -242,8 +242,8 @@ static enum st walk_folder_or_bundle(struct find_walk *w, struct strbuf *path, u
     return st;
 }
 
-/* Adds an entry of a folder. Only lack of memory is an error here; a symbolic link to nothing is
- * skipped. */
+/* Adds an entry of a folder. Only lack of memory is an error here; a symbolic link to nothing, and
+ * what is no file and no folder, is skipped. */
 static enum st walk_entry(struct find_walk *w, struct strbuf *path, unsigned depth, struct err *e) {
     struct err why = {0};
     struct stat sb;

@@ -258,7 +258,7 @@ static bool is_zero(const uint8_t *bytes, size_t len) {
     return len == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, len - 1) == 0);
 }
 
-/* Are all bytes of the file zero from here on, as padding is? */
+/* Are all bytes of the file zero from here on, as padding is? True also if they cannot be read. */
 static bool rest_is_zero(int fd, int64_t from) {
     uint8_t bytes[4096];
     ssize_t got;
@@ -333,7 +333,7 @@ static enum st check_packed_end(struct unpacking *u, int fd, int64_t start, stru
 }
 
 /* Checks that the archive, which was read to its end, ends with the file or is followed by zeros
- * only. */
+ * only. A zip that does not begin at the start of the file is not checked. */
 static enum st check_archive_end(struct unpacking *u, int fd, int64_t start, int64_t size,
                                  struct err *e) {
     if (u->lib.f_format(u->archive) == ARCHIVE_FORMAT_ZIP) {

@@ -40,7 +40,8 @@ struct swift_node {
     };
 };
 
-/* A tree and its memory. Zero-initialised = empty. */
+/* A tree and its memory. Zero-initialised = empty, but without a limit on its memory, which
+ * swift_tree_clear sets. */
 struct swift_tree {
     struct arena arena;
     struct swift_node *spare; /* nodes allocated but not yet handed out */
@@ -110,7 +111,7 @@ struct swift_node *swift_add(struct swift_tree *t, struct swift_node *parent,
                              struct swift_node *child);
 /* Appends a child as swift_add does; does nothing if child is NULL. */
 void swift_add_if(struct swift_tree *t, struct swift_node *parent, struct swift_node *child);
-/* Reverses the order of the children from `first` on. */
+/* Reverses the order of the children from `first` on; does nothing if n is NULL or has none. */
 void swift_reverse(struct swift_node *n, size_t first);
 /* Removes child i; does nothing if there is no such child. */
 void swift_remove(struct swift_node *n, size_t i);

@@ -25,7 +25,8 @@ static struct swift_node *read_value_witness(struct old_name *n) {
     return NULL;
 }
 
-/* Reads the optional generic signature in front of the two types of a thunk. False: damaged. */
+/* Reads the optional generic signature in front of the two types of a thunk. False: damaged, a cap
+ * was reached or memory ran out. */
 static bool add_thunk_signature(struct old_name *n, struct swift_node *thunk) {
     return !old_take(n, 'G') ||
            swift_add(n->tree, thunk, old_generic_signature(n, SWIFT_DEPENDENT_GENERIC_SIGNATURE));
@@ -37,7 +38,7 @@ static struct swift_node *read_protocol_type(struct old_name *n) {
 }
 
 /* Reads the part of a symbol that its letter in `parts` stands for, and adds it to the parent.
- * False: damaged. */
+ * False as add_thunk_signature. */
 static bool add_part(struct old_name *n, struct swift_node *parent, char part) {
     struct swift_node *child = NULL;
     switch (part) {
@@ -125,7 +126,7 @@ static struct swift_node *read_global(struct old_name *n) {
 }
 
 /* Reads what stands in front of the whole symbol: its specialisations, or at most one attribute.
- * False: damaged. */
+ * False as add_thunk_signature. */
 static bool add_attributes(struct old_name *n, struct swift_node *root) {
     static const struct {
         const char *prefix;

@@ -83,7 +83,8 @@ static struct swift_node *read_builtin(struct old_name *n) {
 
 /* ---- function types ---- */
 
-/* Reads a function type's attributes, which stand in front of its arguments. False: damaged. */
+/* Reads a function type's attributes, which stand in front of its arguments. False: damaged, a cap
+ * was reached or memory ran out. */
 static bool add_function_marks(struct old_name *n, struct swift_node *function) {
     struct swift_tree *t = n->tree;
     bool throws = old_take(n, 'z'), concurrent = old_take(n, 'y'), async = old_take(n, 'Z');
@@ -155,7 +156,7 @@ static struct swift_node *read_impl_convention(struct old_name *n, enum impl_pla
     return NULL;
 }
 
-/* Reads an optional 'C' and the calling convention of the function. False: damaged. */
+/* Reads an optional 'C' and the calling convention of the function. False as add_function_marks. */
 static bool add_impl_caller(struct old_name *n, struct swift_node *type) {
     static const struct {
         char letter;
@@ -176,7 +177,8 @@ static bool add_impl_caller(struct old_name *n, struct swift_node *type) {
     return false;
 }
 
-/* Reads the convention and type of each parameter or result, up to the '_'. False: damaged. */
+/* Reads the convention and type of each parameter or result, up to the '_'. False as
+ * add_function_marks. */
 static bool add_impl_values(struct old_name *n, struct swift_node *type, enum impl_place place) {
     while (!old_take(n, '_')) {
         enum swift_kind kind = SWIFT_IMPL_PARAMETER;

@@ -1,5 +1,5 @@
-/* Reads Swift names of all compilers: $s…, $S…, $e…, _T0…, @__swiftmacro_… from version 4 on, and
- * other _T… of older ones (swift_old.h). */
+/* Reads Swift names of all compilers: $s…, $S…, $e… (each also after a '_'), _T0…, @__swiftmacro_…
+ * from version 4 on, and other _T… of older ones (swift_old.h). */
 #ifndef STALLKIT_DEMANGLE_SWIFT_PARSE_H
 #define STALLKIT_DEMANGLE_SWIFT_PARSE_H
 

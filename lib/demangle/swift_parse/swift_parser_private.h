@@ -109,7 +109,8 @@ struct swift_node *swift_pop_type_list(struct swift_parser *p);
 struct swift_node *swift_pop_signature(struct swift_parser *p);
 /* Pushes a node on the stack; false if it is NULL, a cap was reached, or memory ran out. */
 bool swift_push_node(struct swift_parser *p, struct swift_node *n);
-/* Lets later substitutions refer to n, which may be NULL; returns n. */
+/* Lets later substitutions refer to n, which may be NULL; returns n, even if a cap was reached or
+ * memory ran out (swift_tree_check). */
 struct swift_node *swift_remember(struct swift_parser *p, struct swift_node *n);
 
 /* --- rules of several operators --- */

@@ -202,7 +202,8 @@ static struct swift_node *changed_param(struct swift_parser *p, enum swift_kind 
     }
 }
 
-/* Adds a parameter's name and types, which are on the stack. */
+/* Adds a parameter's name and types, which are on the stack. False: the name is missing, types are
+ * there that the change has not, a cap was reached, or memory ran out. */
 static bool add_from_stack(struct swift_parser *p, struct swift_node *param, unsigned change) {
     bool typed = change == CHANGE_CLOSURE || change == CHANGE_CONSTANT_KEY_PATH;
     size_t fixed = swift_count(param);

@@ -37,7 +37,7 @@ static void print_parts(struct swift_printer *r, const struct swift_node *n, siz
     swift_put(r, separators[count]);
 }
 
-/* Prints a closure and the types that it captures. */
+/* Prints a closure and the types that it captures, and moves *i as print_parts does. */
 static void print_closure(struct swift_printer *r, const struct swift_node *n, size_t *i) {
     static const char *const separators[] = {"", " : ", ", Argument Types : ["};
     if (*i + 2 > swift_count(n)) {

@@ -69,7 +69,7 @@ static inline void swift_print_child(struct swift_printer *r, const struct swift
                                      size_t i) {
     swift_print(r, swift_child(n, i));
 }
-/* Prints the children from `first` on, with a separator between them. */
+/* Prints the children from `first` on, with a separator between them; nothing if n is NULL. */
 void swift_print_children(struct swift_printer *r, const struct swift_node *n, size_t first,
                           const char *separator);
 /* Prints node n, whose text is a name inside the name: demangled if it is mangled, else unchanged.

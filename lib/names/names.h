@@ -1,5 +1,6 @@
-/* Simplifies readable names, for bucket keys and for drawing. The functions are pure and shared
- * by classify and flame; the full name always stays in the data. */
+/* Simplifies readable names, for bucket keys and for drawing. The functions are pure and shared by
+ * classify and flame; the full name always stays in the data. If memory runs out, the buffer that a
+ * function appends to has failed. */
 #ifndef STALLKIT_NAMES_NAMES_H
 #define STALLKIT_NAMES_NAMES_H
 
@@ -8,16 +9,16 @@
 
 #include "base/strbuf.h"
 
-/* Appends the normalised name, which is equal in two builds of the same source and in all forms
- * in which reports write one function: mangled, full, simplified. Arguments, the return type and
- * Swift's modules are dropped; template arguments `<…>` become `<T>`; `operator<`, `operator()`
- * and Objective-C names stay whole; anonymous numbering and suffixes (`$_12`, `{lambda()#3}`,
+/* Appends the normalised name, which is equal in two builds of the same source and in all forms in
+ * which reports write one function: mangled, full, simplified. Arguments, the return type and
+ * Swift's modules are dropped; template arguments `<…>` become `<T>`; `operator<`, `operator()` and
+ * Objective-C names stay whole; anonymous numbering and suffixes (`$_12`, `{lambda()#3}`,
  * `.llvm.123`, `.cold.1`, `.part.0`, `.isra.0`, `.constprop.0`, `__hidden#12_`,
- * `OUTLINED_FUNCTION_12`, Rust's `::h<16 hex>`, `[clone …]`) are removed or made constant,
- * as are V8's marks, lines and folders (`JS:*f /opt/a/b/c.js:1:2` -> `JS:f b/c.js`), closures that
- * Dart nests in a closure, Python's comprehensions, and the numbers of Java's and C#'s lambdas and
- * anonymous classes (`A$1.run` -> `A$_.run`, `<f>b__1_2` ->
- * `<f>b__`). The result is never empty for a non-empty name. */
+ * `OUTLINED_FUNCTION_12`, Rust's `::h<16 hex>`, `[clone …]`) are removed or made constant, as are
+ * V8's marks, lines and folders (`JS:*f /opt/a/b/c.js:1:2` -> `JS:f b/c.js`), closures that Dart
+ * nests in a closure, Python's comprehensions, what Kotlin's compiler adds to a function's name
+ * (`load$default`), and the numbers of Java's and C#'s lambdas and anonymous classes (`A$1.run` ->
+ * `A$_.run`, `<f>b__1_2` -> `<f>b__`). The result is never empty for a non-empty name. */
 void names_normalise(const char *name, size_t len, struct strbuf *out);
 
 /* Appends the normalised name as names_normalise does, but keeps Swift's modules where the name

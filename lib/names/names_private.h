@@ -8,19 +8,20 @@
 
 #include "base/strbuf.h"
 
-/* Returns the length of the text without the suffixes that compilers and linkers append: clone,
- * version, hash. */
+/* Returns the length of the text without the suffixes that compilers and linkers append, such as
+ * clone, version and hash, and without blanks at its end. */
 size_t names_trim(const char *s, size_t len);
 
-/* Returns the index of the bracket that closes the one at s[open]; len if none does. Brackets are
- * (), [], {} and <>; a < that is still open where round, square or curly brackets around it close
- * counts as a "less than" sign. */
+/* Returns the index of the bracket that closes the one at s[open]; len if none does, or if brackets
+ * nest deeper than names_text.c follows. Brackets are (), [], {} and <>; a < that is still open
+ * where round, square or curly brackets around it close counts as a "less than" sign. */
 size_t names_close(const char *s, size_t len, size_t open);
 
 /* Appends the simplified form of a C++, Rust, Go or C name. */
 void names_cxx(const char *s, size_t len, struct strbuf *out);
 
-/* Does the text look like the readable form of a Swift name, full or simplified? */
+/* Does the text look like the readable form of a Swift name, full or simplified? No text with "::"
+ * does. */
 bool names_is_swift(const char *s, size_t len);
 /* Appends the simplified form of a Swift name; with `modules` the module names of a full name are
  * kept. */
@@ -35,9 +36,9 @@ size_t names_swift_type_phrase(const char *s, size_t len);
 size_t names_swift_value_witness(const char *s, size_t len, size_t *phrase);
 
 /* Appends a name of code that a virtual machine runs without what differs between runs or builds:
- * marks, positions, numbers, closures nested in a closure, comprehensions: JS:*draw -> JS:draw,
- * Map$1$2.invoke -> Map$_.invoke, <f>b__1_2 -> <f>b__. False: the name has none of these, and
- * nothing is appended. */
+ * marks, positions, numbers, closures nested in a closure, comprehensions, what Kotlin's compiler
+ * adds: JS:*draw -> JS:draw, Map$1$2.invoke -> Map$_.invoke, <f>b__1_2 -> <f>b__. False: the name
+ * has none of these, and nothing is appended. */
 bool names_fold_managed(const char *s, size_t len, struct strbuf *out);
 
 /* Small helpers over (text, length) follow. */

@@ -135,7 +135,8 @@ static size_t last_of(const char *s, size_t len, char c) {
 }
 
 /* Returns the length without a last dotted word such as ".cold", ".0" of ".part.0", ".llvm"; len if
- * there is none. is_native: the name is of C++ or Rust, where the words in `native` count, too. */
+ * there is none. is_native: the name is of C++ or Rust, where the words in `native` count, too, as
+ * they do behind a ')'. */
 static size_t trim_dotted(const char *s, size_t len, bool is_native) {
     /* No language uses these words as the last part of a dotted name. */
     static const char *const always[] = {

@@ -1,5 +1,6 @@
-/* SipHash-2-4 (Aumasson and Bernstein, 2012) with a fixed key: hashes are equal on every host
- * and in every run, so bucket ids and colours are made from them, too. */
+/* SipHash-2-4 (Aumasson and Bernstein, 2012) with a fixed key: hashes are equal on every host and
+ * in every run, so bucket ids and colours are made from them, too. Also CRC-32, and quicker hashes
+ * for tables in memory. */
 #ifndef STALLKIT_BASE_HASH_H
 #define STALLKIT_BASE_HASH_H
 

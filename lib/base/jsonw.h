@@ -1,6 +1,6 @@
-/* A small JSON writer: it writes straight to a sink, keeps track of commas and nesting, replaces
- * invalid UTF-8 by U+FFFD, and has no real numbers. Building a tree and printing it is some 20
- * times slower. */
+/* A small JSON writer: it writes straight to a sink, keeps track of commas and nesting, escapes
+ * characters that may not be shown (utf8_is_printable), replaces invalid UTF-8 by U+FFFD, and has
+ * no real numbers. Building a tree and printing it is some 20 times slower. */
 #ifndef STALLKIT_BASE_JSONW_H
 #define STALLKIT_BASE_JSONW_H
 

@@ -16,7 +16,7 @@ struct map_entry {
     size_t value;
 };
 
-/* A zero-initialised map is empty. */
+/* A zero-initialised map is empty. The caller may set arena.limit, which map_release keeps. */
 struct map {
     struct map_entry *entries; /* `count` entries in insertion order */
     size_t count, entry_cap;

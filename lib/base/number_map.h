@@ -17,7 +17,8 @@ void number_map_release(struct number_map *m);
 /* Sets *value to the value of a key < UINT64_MAX. False: the key has none. */
 bool number_map_get(const struct number_map *m, uint64_t key, size_t *value);
 /* Sets *value to the value of a key < UINT64_MAX; a key without a value gets `fresh`, and *added
- * becomes whether that happened. False: out of memory. */
+ * becomes whether that happened. False: out of memory; *value is then unchanged, and *added has no
+ * meaning. */
 bool number_map_put(struct number_map *m, uint64_t key, size_t fresh, size_t *value, bool *added);
 
 #endif

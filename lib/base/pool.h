@@ -33,7 +33,7 @@ void pool_poll(struct pool *p);
 void pool_finish(struct pool *p);
 /* Calls pool_finish, joins the threads and frees the pool. p may be NULL. */
 void pool_close(struct pool *p);
-/* Returns the number of processors that this process may use, 1 … 256. */
+/* Returns the number of processors that this process may use, 1 … 256; 1 if it is unknown. */
 unsigned pool_processors(void);
 
 #endif

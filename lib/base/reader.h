@@ -200,8 +200,9 @@ static inline const char *reader_cstr(struct reader *r, size_t *len) {
  * fewer bytes are left, the reader fails and out becomes "". */
 void reader_fixed_str(struct reader *r, size_t field, char *out);
 
-/* Returns a reader over the next len bytes, with the same byte order, and moves this one past
- * them; if fewer are left, both readers fail. A NULL name keeps this reader's name. */
+/* Returns a reader over the next len bytes, with the same byte order, and moves this one past them;
+ * if fewer are left, or this one has failed, both readers fail. A NULL name keeps this reader's
+ * name. */
 struct reader reader_sub(struct reader *r, uint64_t len, const char *name);
 
 /* Returns ST_OK if the reader never failed; else ERR_TRUNCATED, which names `what`, the file and

@@ -3,7 +3,8 @@
  *
  * The language is POSIX's extended one (POSIX.1-2008 XBD 9.4), byte by byte as in the C locale,
  * whatever the host's locale is, with \w \W \s \S \b \B \< \> as GNU's has them. A bracket
- * expression takes ASCII classes. A back-reference is refused. */
+ * expression takes ASCII classes. A back-reference is refused, and so is a backslash before any
+ * other letter of ASCII. */
 #ifndef STALLKIT_BASE_REGEX_TEXT_H
 #define STALLKIT_BASE_REGEX_TEXT_H
 

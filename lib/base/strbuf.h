@@ -50,8 +50,9 @@ static inline void strbuf_add(struct strbuf *b, const void *bytes, size_t len) {
         strbuf_add_slowly(b, bytes, len);
     }
 }
-/* Returns room for len bytes after the text, for an encoder that writes there; NULL when the buffer
- * failed. The encoder then calls strbuf_took with the number of bytes that it wrote. */
+/* Returns room for len bytes after the text, for an encoder that writes there; NULL: the buffer has
+ * failed, before this call or now. The encoder then calls strbuf_took with the number of bytes that
+ * it wrote. */
 char *strbuf_room(struct strbuf *b, size_t len);
 /* Allocates `len` bytes (>= 1, the NUL included) for a buffer that has no memory yet, in huge pages
  * if pages_huge gives some. No effect if the buffer has memory or has failed. If memory runs out,

@@ -109,8 +109,8 @@ struct android_abort {
     struct span exception; /* "Pending exception …"; empty = there was none */
 };
 /* Returns whether the text says that the process aborted, and sets *out. If it does, and "DALVIK
- * THREADS" follows, the text then begins there: what ART writes of the abort, with the thread that
- * aborted, is cut off. */
+ * THREADS" follows before any "----- pid", the text then begins there: what ART writes of the
+ * abort, with the thread that aborted, is cut off. */
 bool android_take_abort(struct span *text, struct android_abort *out);
 
 /* The functions `begins` and `ends` of struct report_format. */

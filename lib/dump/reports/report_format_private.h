@@ -64,7 +64,8 @@ extern const struct report_format report_sample_format;
 extern const struct report_format report_perf_format;
 extern const struct report_format report_seastar_format;
 
-/* Is the text the first line of an .ips, to which a body belongs? */
+/* Is the text the first line of an .ips, to which a body belongs? No text of more than 64 KiB is.
+ */
 bool report_is_ips_header(struct span text);
 /* Reads an .ips, which may be a part of another document. */
 enum st report_read_ips(const struct report_document *d, struct err *e) BASE_MUST_USE;

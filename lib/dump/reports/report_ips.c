@@ -1,6 +1,6 @@
 /* Reads Apple's .ips ("Interpreting the JSON format of a crash report"): a line of JSON, then a
- * body of JSON or text. On older systems the body is the text of a .crash, or the sampled stacks of
- * a process that used too much of a resource. */
+ * body of JSON or text; or the JSON body alone. On older systems the body is the text of a .crash,
+ * or the sampled stacks of a process that used too much of a resource. */
 #include "dump/reports/report_private.h"
 
 #include <string.h>

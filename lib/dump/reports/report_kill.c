@@ -39,7 +39,7 @@ static bool says_any(const char *text, const char *const *words) {
 }
 
 /* Returns the word at s, of letters and '-', in lower case, at most 64 bytes of it; NULL: s is
- * NULL, or no word is there. */
+ * NULL, no word is there, or memory ran out. */
 static const char *word_at(struct report *r, const char *s) {
     char word[64];
     size_t len = 0;

@@ -8,8 +8,8 @@
  * neither the app's own setting nor the length of the stall. */
 enum { RUN_LOOP_TIMEOUT_MS = 2000 };
 
-/* Sets kind and state by Matrix's dump type: EDumpType of WCBlockTypeDef.h, with types of older and
- * newer versions. */
+/* Sets kind, state, threshold and `fatal` by Matrix's dump type: EDumpType of WCBlockTypeDef.h,
+ * with types of older and newer versions. */
 void report_matrix_type(struct report *r, int64_t dump_type) {
     static const struct {
         int64_t type;

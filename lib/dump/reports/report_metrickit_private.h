@@ -23,7 +23,8 @@ static inline const json_t *metrickit_roots(const json_t *stack) {
  * images' UUIDs, for metrickit_name; the caller owns the result. NULL: the tree has no binaryInfo,
  * or memory ran out. If memory runs out, r->no_memory is set. */
 json_t *metrickit_names(struct report *r, const json_t *tree);
-/* Returns the name of the image with this UUID, borrowed from names; NULL: none. */
+/* Returns the name of the image with this UUID, of upper or lower case, borrowed from names; NULL:
+ * none. */
 const json_t *metrickit_name(const json_t *names, const json_t *uuid);
 /* Returns the diagnostic of a DiagnosticReport, and sets *kind to its kind in stall-dump(5); NULL:
  * the object is not a DiagnosticReport. */

@@ -206,10 +206,12 @@ const char *report_cpu(int64_t type, int64_t subtype);
 const char *report_code_type(const char *text);
 /* Splits "iPhone OS 16.0 (20A362)" into os, "iOS 16.0", and os_build; text may be NULL. */
 void report_os(struct report *r, const char *text);
-/* Sets the app's process name and bundle from the path of its executable. */
+/* Sets the app's process name and bundle from the path of its executable; a name without a '/' sets
+ * the process name alone. */
 void report_executable(struct report *r, const char *path);
 
-/* Adds an image to the draft. */
+/* Adds an image to the draft; the dump gets it if a frame lies in it. If memory runs out,
+ * r->no_memory is set. */
 void report_image(struct report *r, const struct report_image *image);
 /* Is this image the app's own code? */
 bool report_is_in_app(const struct report *r, const struct report_image *image);
@@ -266,7 +268,8 @@ bool report_is_app_place(const char *name, uint64_t load);
 
 /* ---- stacks and threads (report_draft.c) ---- */
 
-/* Returns an address without its pointer authentication bits, as frames store it. */
+/* Returns an address as frames store it: on arm64 without its pointer authentication bits, else
+ * unchanged. */
 uint64_t report_strip(const struct report *r, uint64_t address);
 /* Begin and end a stack; its frames are added between the two calls. */
 struct report_stack report_begin_stack(const struct report *r);
@@ -301,8 +304,9 @@ int64_t report_seconds(const char *s);
 
 /* ---- kills (report_kill.c) ---- */
 
-/* Notes the kind of lock if the text says that the crashed thread waited for a lock that it held
- * itself. libdispatch and libplatform end a process with such words. */
+/* Notes the kind of lock if the text (NULL: none) says that the crashed thread waited for a lock
+ * that it held itself, and no kind is noted yet. libdispatch and libplatform end a process with
+ * such words. */
 void report_own_lock(struct report *r, const char *text);
 /* Does the text (NULL: none) have the words with which the watchdog ends a process? */
 bool report_says_watchdog(const char *text);
@@ -351,7 +355,7 @@ bool report_take_decimal(const char **s, uint64_t *out);
 /* Returns the app state for "Foreground", "Background …"; NULL for any other text and for NULL. */
 const char *report_role(const char *text);
 /* Sets the app's version and build from "1234 (5.3.1)", or from "5.3.1 (1234)" without build_first;
- * "???" counts as absent. */
+ * "5.3.1" alone is the version; "???" counts as absent. */
 void report_version(struct report *r, const char *value, bool build_first);
 /* Adds the symbol for an address from "NAME + 24", "NAME (File.m:12)", "NAME + 24 (File.m:12)" or
  * "NAME", each perhaps with "[inlined]" behind the offset or the name, or as atos(1) writes it,
@@ -392,7 +396,8 @@ struct report_tree {
 
 /* Adds every stack of the trees (an array of roots) as counted samples. A node's own samples are
  * its count minus the counts of its children; a node without a count has one sample if it has no
- * children, else none. *total, if not NULL, gets the number of samples added. */
+ * children, else none. *total, if not NULL, gets the number of samples added. Of a stack of more
+ * than DUMP_FRAMES_MAX frames the outermost are left out, here and by report_tree_heaviest. */
 enum st report_tree_samples(struct report *r, const struct report_tree *tree, const json_t *roots,
                             uint64_t *total) BASE_MUST_USE;
 /* Adds the frames of the heaviest path, innermost first, to the stack that was begun. The path
@@ -451,28 +456,34 @@ enum st report_outline_add(struct report *r, struct report_outline *o,
 /* Ends the process: its threads that have a tree are added with the heaviest path as their stack;
  * the tree of the main thread, which is the thread of the main queue or else the first one, becomes
  * the samples. joined: if the draft has a thread, the trees are further samples of it. steps: most
- * samples that a thread has; 0 = not given. */
+ * samples that a thread has; 0 = not given. ST_ERR: ERR_FORMAT as report_tree_is_flat sets it,
+ * ERR_LIMIT or ERR_NOMEM. */
 enum st report_outline_end(struct report *r, struct report_outline *o, bool joined,
                            uint64_t steps) BASE_MUST_USE;
 void report_outline_release(struct report_outline *o);
 
 /* ---- readers ---- */
 
-/* Fills a draft from Apple's text report; ERR_FORMAT: it has no thread. */
+/* Fills a draft from Apple's text report. ST_ERR: ERR_FORMAT if it has no thread, ERR_LIMIT or
+ * ERR_NOMEM. */
 enum st report_fill_crash(struct report *r, struct span text) BASE_MUST_USE;
-/* Is the text a report of sampled stacks? report_fill_sampled fills a draft from such a text. */
+/* Is the text a report of sampled stacks, as its first 16 KiB show? report_fill_sampled fills a
+ * draft from such a text. */
 bool report_is_sampled(struct span text);
 /* The heading of the stack that a spindump has before its processes. */
 #define SAMPLED_HEAVIEST "Heaviest stack for the main thread of the target process:"
 enum st report_fill_sampled(struct report *r, struct span text) BASE_MUST_USE;
-/* Fills a draft from the body of a stackshot. */
+/* Fills a draft from the body of a stackshot. ST_ERR: ERR_NOTHING for a kernel panic;
+ * ERR_UNSUPPORTED if it does not tell which process hung, or has no stack of it; ERR_FORMAT,
+ * ERR_LIMIT or ERR_NOMEM. */
 enum st report_fill_stackshot(struct report *r, const json_t *body) BASE_MUST_USE;
-/* Read the members that Matrix adds to a report: report_matrix_type sets the kind by the dump type,
- * report_matrix_stacks adds the stacks as samples. */
+/* Read the members that Matrix adds to a report: report_matrix_type sets format and detector and,
+ * by the dump type, kind, state, threshold and `fatal`; report_matrix_stacks adds the stacks as
+ * samples. */
 void report_matrix_type(struct report *r, int64_t dump_type);
 enum st report_matrix_stacks(struct report *r, const json_t *root) BASE_MUST_USE;
-/* Sets *out to the address of a KSCrash frame, and adds the frame's image and symbol to the draft;
- * false: it has no address. */
+/* Sets *out to the address of a KSCrash frame, and adds the frame's image, unless the draft has
+ * 4096, and symbol to the draft; false: it has no address. */
 bool report_kscrash_frame(void *report, const json_t *frame, uint64_t *out);
 
 /* Parses the JSON of a report with a dump's checks and repairs; the caller frees *root with

@@ -39,7 +39,7 @@ struct report_wanted {
  * most blocked app: the one that did not respond for longest, else the one whose main thread was
  * blocked in most samples, else the one in front, else the one that ran most, else that of most
  * samples, else the first. Suspended apps, and then other processes, are taken only if there is no
- * such app. False: there is none. */
+ * such app. False: there is none; out->count is set all the same. */
 bool report_choose_section(struct span text, const struct report_wanted *wanted,
                            struct report_section *out);
 /* Returns in words why report_choose_section took this section when no process was wanted. */

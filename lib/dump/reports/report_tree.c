@@ -1,5 +1,6 @@
-/* Reads call trees as MetricKit and Matrix write them: each node counts the samples that passed
- * through it, so that a node's own samples are those that its children do not have. */
+/* Reads call trees as MetricKit and Matrix write them, and as report_outline.c builds them from
+ * text: each node counts the samples that passed through it, so that a node's own samples are those
+ * that its children do not have. */
 #include "dump/reports/report_private.h"
 
 #include "dump/dump.h"

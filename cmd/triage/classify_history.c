@@ -407,6 +407,7 @@ static enum st find_note(struct classify_history *h, const char *id, struct buck
     if (gone) {
         out->gone_in = gone->gone_in;
         out->returned_in = gone->returned_in;
+        out->again_in = gone->again_in;
     }
     return ST_OK;
 }
@@ -552,6 +553,13 @@ static enum st tell_back(void *ctx, const struct bucket_summary *b, struct err *
     if (counted) {
         cli_say(list->tool->name, "back again in %s, by the counts gone since %s%s: %s %s",
                 gone->returned_in, gone->gone_in, ignored, id, b->title);
+    }
+    if (gone && gone->again_in) {
+        cli_say(
+            list->tool->name,
+            "seen again in %s, by the counts gone since %s: does not count, as it is too few to "
+            "say whether it came back: %s %s",
+            gone->again_in, gone->gone_in, id, b->title);
     }
     bool fails = (marked || counted) && !note_ignores(list->h, &note);
     list->count += fails;

@@ -102,11 +102,11 @@ void page_put_sentences(struct page_writer *p, const struct summary_sentence *s,
 
 /* Reads the notes on the buckets in detail and on those for which o->is_marked holds, and makes
  * p->states, p->notes and p->owners. The marks of a bucket are those of the summary, and
- * SUMMARY_BACK if o->is_back holds, SUMMARY_FIXED if o->is_gone says that it is still gone or its
- * note that it is marked as fixed, SUMMARY_IGNORED if its note says so, and, unless there is a
- * comparison with a baseline, SUMMARY_NEW if only the newest of the versions that carry a trend,
- * and none before, has it, and the data before are enough to tell (gone_is_told). False: out of
- * memory.
+ * SUMMARY_BACK if o->is_back holds, SUMMARY_FIXED or SUMMARY_AGAIN if o->is_gone says that it is
+ * gone, or gone and seen again, SUMMARY_FIXED if its note says that it is marked as fixed,
+ * SUMMARY_IGNORED if its note says so, and, unless there is a comparison with a baseline,
+ * SUMMARY_NEW if only the newest of the versions that carry a trend, and none before, has it, and
+ * the data before are enough to tell (gone_is_told). False: out of memory.
  */
 bool page_read_states(struct page_writer *p);
 /* Returns the marks of a bucket of the summary. */

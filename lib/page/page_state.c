@@ -12,8 +12,8 @@
 static void keep_note(struct page_writer *p, struct bucket_note *to, const struct bucket_note *n) {
     const char **const texts[] = {
         &to->first_day,  &to->last_day, &to->first_version, &to->last_version, &to->back_in,
-        &to->back_alone, &to->gone_in,  &to->returned_in,   &to->fixed_in,     &to->owner,
-        &to->note,       &to->link,     &to->ignore};
+        &to->back_alone, &to->gone_in,  &to->returned_in,   &to->again_in,     &to->fixed_in,
+        &to->owner,      &to->note,     &to->link,          &to->ignore};
     *to = *n;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const char *text = *texts[i] ? *texts[i] : "";
@@ -100,8 +100,12 @@ static void read_bucket_state(struct page_writer *p, const struct page_span *spa
         state->marks |= SUMMARY_BACK;
         state->in = known ? gone.returned_in : NULL;
     } else if (known) {
-        state->marks |= gone.returned_in ? SUMMARY_BACK : SUMMARY_FIXED;
-        state->in = gone.returned_in ? gone.returned_in : gone.gone_in;
+        state->marks |= gone.returned_in ? SUMMARY_BACK
+                        : gone.again_in  ? SUMMARY_AGAIN
+                                         : SUMMARY_FIXED;
+        state->in = gone.returned_in ? gone.returned_in
+                    : gone.again_in  ? gone.again_in
+                                     : gone.gone_in;
     } else if (!p->s->outcome && is_new(p, span, b)) {
         state->marks |= SUMMARY_NEW;
         state->in = span->newest->text;
@@ -137,6 +141,7 @@ void page_put_marks(struct page_writer *p, unsigned marks, const char *in) {
                  {SUMMARY_NEW_INSIDE, "new inside", "new", false},
                  {SUMMARY_WORSE_INSIDE, "worse inside", "worse", false},
                  {SUMMARY_SUSPECT, "may be worse", "suspect", false},
+                 {SUMMARY_AGAIN, "seen again", "suspect", true},
                  {SUMMARY_FIXED, "fixed", "better", true},
                  {SUMMARY_BETTER, "better", "better", false},
                  {SUMMARY_IGNORED, "ignored", "ignored", false}};

@@ -14,11 +14,11 @@ for (const row of data.rows) { // a facet without values is 0, or missing at the
     if (!Array.isArray(value)) { row[i] = value ? [value - 1] : []; }
   }
 }
-const MARKS = ['new', 'worse', 'better', 'back', 'ignored', 'may be worse', 'new inside', 'worse inside', 'fixed']; // in the order of the bits
+const MARKS = ['new', 'worse', 'better', 'back', 'ignored', 'may be worse', 'new inside', 'worse inside', 'fixed', 'seen again']; // in the order of the bits
 const bitOf = (mark) => 1 << MARKS.indexOf(mark);
 // What most needs a look comes first: the order of the column of marks, and the one state of each bucket.
-const URGENT = ['back', 'new', 'worse', 'new inside', 'worse inside', 'may be worse', 'fixed', 'better'].map(bitOf);
-const STATES = ['ignored', 'back', 'fixed', 'new'];
+const URGENT = ['back', 'new', 'worse', 'new inside', 'worse inside', 'may be worse', 'seen again', 'fixed', 'better'].map(bitOf);
+const STATES = ['ignored', 'back', 'seen again', 'fixed', 'new'];
 const stateOf = (marks) => STATES.find((state) => marks & bitOf(state)) ?? 'open';
 // The fields that a filter can name, with the member of a row that has the value; 'id' and 'title' are in the table instead.
 const FIELDS = {

@@ -13,28 +13,31 @@
 /* gone_ratio: the ratio below which the interval must end; gone_tail: the probability of one side
  * of a 95 % interval. */
 static const double gone_ratio = 0.5, gone_tail = 0.025;
+/* Least number of independent events of a return. */
+static const double gone_return_least = 2;
 
-/* A version of the app, with its exposure. */
-struct gone_exposure {
-    const char *version;
-    uint32_t text; /* index of the version's string */
-    double exposure;
+/* A version of the app, and the index of its string. */
+struct gone_text {
+    struct gone_version version;
+    uint32_t text;
 };
 
 struct gone_finder {
     const struct triage *t;
-    VEC(struct gone_exposure) versions; /* ascending */
+    VEC(struct gone_text) texts;       /* ascending */
+    VEC(struct gone_version) versions; /* those of `texts`, with the dumps of the current bucket */
     struct rates *rates; /* comparison of the exposure with itself, of which only phi is used */
 };
 
 static int by_release(const void *a, const void *b) {
-    const struct gone_exposure *x = a, *y = b;
-    return version_compare(x->version, y->version);
+    const struct gone_text *x = a, *y = b;
+    return version_compare(x->version.text, y->version.text);
 }
 
 static bool add_exposure(struct gone_finder *f, uint32_t text, double exposure) {
-    const struct gone_exposure v = {map_string(&f->t->strings, text), text, exposure};
-    return !*v.version || exposure <= 0 || VEC_PUSH(&f->versions, v);
+    const struct gone_text v = {{.text = map_string(&f->t->strings, text), .exposure = exposure},
+                                text};
+    return !*v.version.text || exposure <= 0 || VEC_PUSH(&f->texts, v);
 }
 
 /* Lists the versions whose stalls can be divided by their time in the foreground (usage_rated_ms),
@@ -48,13 +51,16 @@ static bool list_versions(struct gone_finder *f) {
         ok = add_exposure(f, by->values.data[i].text,
                           (double)usage_rated_ms(&by->values.data[i].sums));
     }
-    if (ok && f->versions.len == 0) {
+    if (ok && f->texts.len == 0) {
         for (size_t i = 0; ok && i < dumps->values.len; i++) {
             ok = add_exposure(f, dumps->values.data[i].text, (double)dumps->values.data[i].dumps);
         }
     }
-    if (ok && f->versions.len > 1) {
-        qsort(f->versions.data, f->versions.len, sizeof *f->versions.data, by_release);
+    if (ok && f->texts.len > 1) {
+        qsort(f->texts.data, f->texts.len, sizeof *f->texts.data, by_release);
+    }
+    for (size_t i = 0; ok && i < f->texts.len; i++) {
+        ok = VEC_PUSH(&f->versions, f->texts.data[i].version);
     }
     return ok;
 }
@@ -85,35 +91,96 @@ bool gone_is_told(double events, double with, double without) {
            with / without * (pow(gone_tail, -1 / events) - 1) < gone_ratio;
 }
 
-/* Finds the version in which the bucket was last gone, and the version in which it returned.
- * weight: number of independent events that a dump stands for. */
-static void find_gone(const struct gone_finder *f, const struct tally *t, double weight,
-                      struct gone_bucket *out) {
-    double events = 0, before = 0, without = 0;
-    out->gone_in = out->returned_in = NULL;
-    const char *since = NULL; /* first of the versions without the bucket that directly precede
-                                 the current one */
-    for (size_t i = 0; i < f->versions.len; i++) {
-        const struct gone_exposure *v = &f->versions.data[i];
-        double dumps = dumps_of(t, v->text);
-        if (dumps == 0) {
-            since = since || events == 0 ? since : v->version;
-            without += events > 0 ? v->exposure : 0;
-            continue;
-        }
-        if (gone_is_told(events, before, without)) {
-            out->gone_in = since;
-            out->returned_in = v->version;
-            events = before = without = 0;
-        }
-        events += dumps * weight;
-        before += v->exposure + without;
-        without = 0;
-        since = NULL;
+/* ---- one bucket ---- */
+
+/* Independent events, and the exposure in which they happened. */
+struct gone_part {
+    double events, exposure;
+};
+
+/* The versions of a bucket up to the current one. */
+struct gone_walk {
+    struct gone_part with;    /* from the bucket's first version, or from its last return, on */
+    struct gone_part without; /* the versions after it from `since` on that lack the bucket */
+    /* The versions behind a gap that is told, from `again`, the first that has the bucket, on; too
+     * few events to tell a return. */
+    struct gone_part strays;
+    const char *since, *again; /* NULL = there is no such version */
+};
+
+/* Is the rate of a part higher for sure than that of an earlier part? */
+static bool return_is_told(const struct gone_part *part, const struct gone_part *earlier) {
+    return part->events >= gone_return_least &&
+           rates_binomial_tail(part->events, part->events + earlier->events,
+                               part->exposure / (part->exposure + earlier->exposure)) < gone_tail;
+}
+
+/* Goes on with a return in the version `in`, of which `part` is known. */
+static void walk_returned(struct gone_walk *w, const struct gone_part *part, const char *in,
+                          struct gone_bucket *out) {
+    out->gone_in = w->since;
+    out->returned_in = in;
+    *w = (struct gone_walk){.with = *part};
+}
+
+/* Takes a version that follows a gap that is told. */
+static void walk_strays(struct gone_walk *w, const struct gone_version *v, double events,
+                        struct gone_bucket *out) {
+    const struct gone_part own = {events, v->exposure};
+    const struct gone_part earlier = {w->strays.events, w->without.exposure + w->strays.exposure};
+    w->again = w->again ? w->again : v->text;
+    w->strays.events += events;
+    w->strays.exposure += v->exposure;
+    if (events > 0 && return_is_told(&own, &earlier)) {
+        walk_returned(w, &own, v->text, out);
+    } else if (events > 0 && return_is_told(&w->strays, &w->without)) {
+        const struct gone_part strays = w->strays;
+        walk_returned(w, &strays, w->again, out);
     }
-    if (gone_is_told(events, before, without)) {
-        out->gone_in = since;
+}
+
+static void walk_version(struct gone_walk *w, const struct gone_version *v, double events,
+                         struct gone_bucket *out) {
+    if (w->again) {
+        walk_strays(w, v, events, out);
+    } else if (events == 0) {
+        w->since = w->since || w->with.events == 0 ? w->since : v->text;
+        w->without.exposure += w->with.events > 0 ? v->exposure : 0;
+    } else if (gone_is_told(w->with.events, w->with.exposure, w->without.exposure)) {
+        walk_strays(w, v, events, out);
+    } else {
+        w->with.events += events;
+        w->with.exposure += v->exposure + w->without.exposure;
+        w->without.exposure = 0;
+        w->since = NULL;
+    }
+}
+
+void gone_judge(const struct gone_version *versions, size_t count, double weight,
+                struct gone_bucket *out) {
+    struct gone_walk w = {0};
+    out->gone_in = out->returned_in = out->again_in = NULL;
+    for (size_t i = 0; i < count; i++) {
+        walk_version(&w, &versions[i], versions[i].dumps * weight, out);
+    }
+    if (w.again || gone_is_told(w.with.events, w.with.exposure, w.without.exposure)) {
+        out->gone_in = w.since;
         out->returned_in = NULL;
+        out->again_in = w.again;
+    }
+}
+
+/* ---- all buckets ---- */
+
+static void judge_bucket(struct gone_finder *f, const struct tally *t, struct gone_bucket *out) {
+    for (size_t i = 0; i < f->versions.len; i++) {
+        f->versions.data[i].dumps = dumps_of(t, f->texts.data[i].text);
+    }
+    gone_judge(f->versions.data, f->versions.len, 1, out);
+    /* The weight is slow to compute, so it is computed only for buckets that are gone if their
+     * weight is 1; as it is at most 1, it cannot make any other bucket gone. */
+    if (out->gone_in) {
+        gone_judge(f->versions.data, f->versions.len, weight_of_dump(f, t), out);
     }
 }
 
@@ -122,22 +189,18 @@ enum st gone_each(const struct triage *t, gone_visit visit, void *ctx, struct er
     const struct clusters *exposure = t->exposure.cells.len ? &t->exposure : &t->total.clusters;
     const struct clusters *const both[RATES_RUNS] = {exposure, exposure};
     enum st st = list_versions(&f) ? ST_OK : err_nomem(e);
-    st = st == ST_OK && f.versions.len > 1 ? rates_new(&f.rates, both, RATES_COUNT, false, e) : st;
+    st = st == ST_OK && f.texts.len > 1 ? rates_new(&f.rates, both, RATES_COUNT, false, e) : st;
     for (size_t i = 0; st == ST_OK && f.rates && i < t->level[0].buckets.len; i++) {
         const struct bucket *b = t->level[0].buckets.data[i];
         struct gone_bucket g = {0};
         if (bucket_is_other(b) || !parse_hex(b->id, strlen(b->id), &g.id)) {
             continue;
         }
-        find_gone(&f, b->tally, 1, &g);
-        /* The weight is slow to compute, so it is computed only for buckets that are gone if
-         * their weight is 1; as it is at most 1, it cannot make any other bucket gone. */
-        if (g.gone_in) {
-            find_gone(&f, b->tally, weight_of_dump(&f, b->tally), &g);
-        }
+        judge_bucket(&f, b->tally, &g);
         st = g.gone_in ? visit(ctx, &g, e) : ST_OK;
     }
     rates_free(f.rates);
+    VEC_RELEASE(&f.texts);
     VEC_RELEASE(&f.versions);
     return st;
 }

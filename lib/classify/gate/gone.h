@@ -4,10 +4,12 @@
  * A bucket is gone if later versions do not have it, and the 95 % interval of the gate's exact test
  * (rates.h), of their rate relative to the versions before, ends below one half: with n events
  * before, in the exposure E, and none in the exposure F, it ends at (E / F) (0.025^(-phi / n) - 1),
- * see Clopper and Pearson, 1934. Exposure is time in the foreground if it is known for a version,
- * and versions without it, or with many stalls of days without it (usage_rated_ms), are then left
- * out; else it is the number of all dumps. Versions are taken
- * to have the same devices. */
+ * see Clopper and Pearson, 1934. It returned in a later version if, by the same test, its rate
+ * there is higher than in all versions since it was gone, and the later version has at least two
+ * independent events: a stray dump of a fixed bucket is no return. Exposure is time in the
+ * foreground if it is known for a version, and versions without it, or with many stalls of days
+ * without it (usage_rated_ms), are then left out; else it is the number of all dumps. Versions are
+ * taken to have the same devices. */
 #ifndef STALLKIT_CLASSIFY_GONE_H
 #define STALLKIT_CLASSIFY_GONE_H
 
@@ -21,7 +23,20 @@ struct gone_bucket {
     const char *gone_in;
     /* First version with the bucket after that period; NULL = it is still gone. */
     const char *returned_in;
+    /* First version with the bucket after that period, if all its dumps after it are too few to
+     * tell a return; NULL = there is none. */
+    const char *again_in;
 };
+/* A version of the app, and what a bucket has of it. */
+struct gone_version {
+    const char *text;
+    double exposure; /* more than 0 */
+    double dumps;
+};
+/* Sets the versions of *out, which are texts of `versions`, or NULL. versions: ascending. weight:
+ * number of independent events that a dump stands for, at most 1. */
+void gone_judge(const struct gone_version *versions, size_t count, double weight,
+                struct gone_bucket *out);
 /* Is it significant, as above, that the exposure `without` had no event, beside `events`
  * independent events in the exposure `with`? */
 bool gone_is_told(double events, double with, double without);

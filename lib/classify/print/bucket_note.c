@@ -24,10 +24,13 @@ void bucket_note_add(struct strbuf *b, const struct bucket_note *n) {
     add_clause(b, "", "perhaps back again, by the only dump of ", alone ? n->back_alone : NULL);
     add_clause(b, ", ", "marked as fixed in ", n->fixed_in);
     bool returned = is_said(n->returned_in);
+    bool again = !returned && is_said(n->again_in);
     bool told = returned && is_said(n->back_in) && strcmp(n->back_in, n->returned_in) == 0;
     add_clause(b, "; ", "came back in ", told ? NULL : n->returned_in);
-    add_clause(b, returned ? ", " : "; ", returned ? "gone since " : "by the counts fixed in ",
-               n->gone_in);
+    add_clause(b, returned ? ", " : "; ",
+               returned || again ? "gone since " : "by the counts fixed in ", n->gone_in);
+    add_clause(b, ", ", "too few to say whether it came back: seen again in ",
+               again ? n->again_in : NULL);
     add_clause(b, "; ", "seen since ", n->first_day);
     add_clause(b, is_said(n->first_day) ? " in " : "; ",
                is_said(n->first_day) ? "" : "seen since version ", n->first_version);
@@ -44,19 +47,13 @@ void bucket_note_add(struct strbuf *b, const struct bucket_note *n) {
 void bucket_note_json(struct jsonw *w, const struct bucket_note *n) {
     const struct {
         const char *name, *text;
-    } rows[] = {{"first_day", n->first_day},
-                {"first_version", n->first_version},
-                {"last_day", n->last_day},
-                {"last_version", n->last_version},
-                {"gone_in", n->gone_in},
-                {"returned_in", n->returned_in},
-                {"fixed_in", n->fixed_in},
-                {"back_in", n->back_in},
-                {"back_alone", n->back_alone},
-                {"owner", n->owner},
-                {"note", n->note},
-                {"link", n->link},
-                {"ignore", n->ignore}};
+    } rows[] = {{"first_day", n->first_day}, {"first_version", n->first_version},
+                {"last_day", n->last_day},   {"last_version", n->last_version},
+                {"gone_in", n->gone_in},     {"returned_in", n->returned_in},
+                {"again_in", n->again_in},   {"fixed_in", n->fixed_in},
+                {"back_in", n->back_in},     {"back_alone", n->back_alone},
+                {"owner", n->owner},         {"note", n->note},
+                {"link", n->link},           {"ignore", n->ignore}};
     jsonw_member_object(w, "history");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (is_said(rows[i].text)) {

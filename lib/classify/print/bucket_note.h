@@ -22,6 +22,9 @@ struct bucket_note {
     /* According to the counts (gone.h), the version since which the bucket is gone, and the later
      * version in which it returned. */
     const char *gone_in, *returned_in;
+    /* According to the counts, a version after `gone_in` that has the bucket again, if that is too
+     * little to tell whether it returned. */
+    const char *again_in;
     const char *fixed_in, *owner, *note, *link; /* words that people wrote */
     const char *ignore; /* day until which people ignore the bucket, or "ever" */
     bool ignored;       /* `ignore` holds today */

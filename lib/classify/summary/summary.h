@@ -71,7 +71,8 @@ enum summary_mark {
     /* A level-2 bucket of this bucket is new, or regressed, and this bucket itself is not. */
     SUMMARY_NEW_INSIDE = 1 << 6,
     SUMMARY_WORSE_INSIDE = 1 << 7,
-    SUMMARY_FIXED = 1 << 8 /* the bucket is gone by the counts (gone.h), or people say so */
+    SUMMARY_FIXED = 1 << 8, /* the bucket is gone by the counts (gone.h), or people say so */
+    SUMMARY_AGAIN = 1 << 9  /* the bucket was gone, and has too few stalls to tell if it is back */
 };
 
 /* The words that describe how a bucket compares with the baseline. */

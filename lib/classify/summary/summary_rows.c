@@ -14,7 +14,7 @@
 #include "classify/summary/shown.h"
 
 /* ROW_BYTES_MIN: minimum number of bytes of a row, one for each of its numbers. */
-enum { ROWS_VERSION = 2, ROW_BYTES_MIN = 17 };
+enum { ROWS_VERSION = 3, ROW_BYTES_MIN = 17 };
 
 /* The facets of a row. Only for versions the numbers of dumps are written. */
 static const enum summary_facet row_facets[] = {SUMMARY_VERSION, SUMMARY_OS, SUMMARY_DEVICE,
@@ -87,6 +87,7 @@ static void put_gone(struct rows_writer *w, const struct summary_gone *gone) {
         put_number(w, g->id);
         put_text(w, g->gone_in);
         put_text(w, g->returned_in ? g->returned_in : "");
+        put_text(w, g->again_in ? g->again_in : "");
     }
 }
 
@@ -250,11 +251,13 @@ static void take_row(struct rows_reader *r, struct summary_bucket *b) {
 }
 
 static void take_gone(struct rows_reader *r, struct summary_rows *out) {
-    for (size_t count = take_count(r, 3); count && !r->failed && !r->numbers.failed; count--) {
+    for (size_t count = take_count(r, 4); count && !r->failed && !r->numbers.failed; count--) {
         struct gone_bucket g = {.id = reader_uleb128(&r->numbers)};
         g.gone_in = take_text(r);
         g.returned_in = take_text(r);
         g.returned_in = *g.returned_in ? g.returned_in : NULL;
+        g.again_in = take_text(r);
+        g.again_in = *g.again_in ? g.again_in : NULL;
         r->failed = !VEC_PUSH(&out->gone, g) || r->failed;
     }
 }

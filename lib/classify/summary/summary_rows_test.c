@@ -16,7 +16,8 @@ enum { FIRST = 1, ROWS = 3 };
 static const struct summary_value versions[] = {{.text = "5.0", .dumps = 300},
                                                 {.text = "5.1", .dumps = 2}};
 static const struct summary_value systems[] = {{.text = "iOS 18.7"}};
-static const struct gone_bucket gone[] = {{0xabcdef012345, "5.1", NULL}, {7, "5.0", "5.1"}};
+static const struct gone_bucket gone[] = {
+    {0xabcdef012345, "5.1", NULL, NULL}, {7, "5.0", "5.1", NULL}, {8, "5.0", NULL, "5.2"}};
 
 /* Makes a summary of FIRST buckets, with ROWS more if `all`. */
 static struct summary summary_of(bool all) {
@@ -42,7 +43,7 @@ static struct summary summary_of(bool all) {
 static struct strbuf written(void) {
     struct strbuf out = {0};
     struct summary s = summary_of(true);
-    const struct summary_gone g = {gone, 2};
+    const struct summary_gone g = {gone, sizeof gone / sizeof *gone};
     assert_int_equal(summary_write_rows(&s, FIRST, &g, &out, NULL), ST_OK);
     summary_release(&s);
     return out;
@@ -52,6 +53,7 @@ static void assert_same_gone(const struct gone_bucket *a, const struct gone_buck
     assert_int_equal(a->id, b->id);
     assert_string_equal(a->gone_in, b->gone_in);
     assert_true(b->returned_in ? strcmp(a->returned_in, b->returned_in) == 0 : !a->returned_in);
+    assert_true(b->again_in ? strcmp(a->again_in, b->again_in) == 0 : !a->again_in);
 }
 
 static void assert_same_values(const struct summary_values *a, const struct summary_values *b) {
@@ -69,9 +71,10 @@ static void rows_are_read_as_they_were_written(void **state) {
     struct summary_rows read;
     assert_int_equal(summary_rows_read(&read, rows.data, rows.len, NULL), ST_OK);
     assert_int_equal(read.first, FIRST);
-    assert_int_equal(read.gone.len, 2);
-    assert_same_gone(&read.gone.data[0], &gone[0]);
-    assert_same_gone(&read.gone.data[1], &gone[1]);
+    assert_int_equal(read.gone.len, sizeof gone / sizeof *gone);
+    for (size_t i = 0; i < read.gone.len; i++) {
+        assert_same_gone(&read.gone.data[i], &gone[i]);
+    }
     assert_int_equal(summary_take_rows(&got, &read, NULL), ST_OK);
     assert_int_equal(summary_take_rows(&got, &read, NULL), ST_ERR);
     assert_string_equal(got.totals, want.totals);

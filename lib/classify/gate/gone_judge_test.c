@@ -1,0 +1,105 @@
+/* Tests which versions are found in which a bucket is gone and came back. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "classify/gate/gone.h"
+
+enum { GONE_VERSIONS = 6 };
+
+struct gone_case {
+    struct gone_version versions[GONE_VERSIONS];
+    double weight;
+    const char *gone_in, *returned_in, *again_in;
+};
+
+static void assert_text(const char *got, const char *expected) {
+    assert_true(got && expected ? strcmp(got, expected) == 0 : got == expected);
+}
+
+static void assert_judged(const struct gone_case *c, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct gone_bucket b = {0};
+        size_t versions = 0;
+        while (versions < GONE_VERSIONS && c[i].versions[versions].text) {
+            versions++;
+        }
+        gone_judge(c[i].versions, versions, c[i].weight ? c[i].weight : 1, &b);
+        assert_text(b.gone_in, c[i].gone_in);
+        assert_text(b.returned_in, c[i].returned_in);
+        assert_text(b.again_in, c[i].again_in);
+    }
+}
+
+static void gone_needs_evidence(void **state) {
+    (void)state;
+    static const struct gone_case cases[] = {
+        {.versions = {{"1", 100, 50}, {"2", 100, 0}}, .gone_in = "2"},
+        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 100, 0}}, .gone_in = "2"},
+        {.versions = {{"1", 100, 2}, {"2", 100, 0}}},
+        {.versions = {{"1", 100, 50}, {"2", 10, 0}}},
+        {.versions = {{"1", 100, 0}, {"2", 100, 50}}},
+        {.versions = {{"1", 100, 50}, {"2", 100, 0}}, .weight = 0.02},
+    };
+    assert_judged(cases, sizeof cases / sizeof *cases);
+}
+
+/* One dump of a fixed bucket is no return, however small the version is that has it, nor are a few
+ * where a large version shows that the rate is not above that of the versions without it. */
+static void a_stray_dump_is_no_return(void **state) {
+    (void)state;
+    static const struct gone_case cases[] = {
+        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 100, 1}},
+         .gone_in = "2",
+         .again_in = "3"},
+        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 1, 1}}, .gone_in = "2", .again_in = "3"},
+        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 9000, 5}},
+         .gone_in = "2",
+         .again_in = "3"},
+        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 100, 1}, {"4", 100, 0}, {"5", 100, 1}},
+         .gone_in = "2",
+         .again_in = "3"},
+        /* two dumps of one stall, or of a user who has most stalls */
+        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 1, 2}},
+         .weight = 0.5,
+         .gone_in = "2",
+         .again_in = "3"},
+    };
+    assert_judged(cases, sizeof cases / sizeof *cases);
+}
+
+static void a_return_is_told_by_its_rate(void **state) {
+    (void)state;
+    static const struct gone_case cases[] = {
+        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 100, 40}},
+         .gone_in = "2",
+         .returned_in = "3"},
+        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 1, 2}},
+         .gone_in = "2",
+         .returned_in = "3"},
+        /* a stray dump before it is no part of the return */
+        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 100, 1}, {"4", 100, 40}},
+         .gone_in = "2",
+         .returned_in = "4"},
+        /* none of these versions tells, all together do */
+        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 50, 3}, {"4", 50, 3}, {"5", 50, 3}},
+         .gone_in = "2",
+         .returned_in = "3"},
+        /* gone a second time */
+        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 100, 40}, {"4", 100, 0}},
+         .gone_in = "4"},
+    };
+    assert_judged(cases, sizeof cases / sizeof *cases);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gone_needs_evidence),
+        cmocka_unit_test(a_stray_dump_is_no_return),
+        cmocka_unit_test(a_return_is_told_by_its_rate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

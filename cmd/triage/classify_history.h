@@ -11,7 +11,8 @@
 #include "cli.h"
 #include "history/run_history.h"
 
-/* Buckets that are gone or have returned by the counts of some days. Zero-initialised = none. */
+/* Buckets that are gone, have returned or are new by the counts of some days. Zero-initialised =
+ * none. */
 struct gone_list {
     struct map by_id; /* number of a bucket -> index into buckets */
     VEC(struct gone_bucket) buckets;
@@ -44,8 +45,8 @@ struct classify_history {
     char now[32];             /* time of this run: "2026-11-20T10:00:00Z" */
     struct history_note note; /* the last result of history_note_of */
     struct err unread;        /* a failure to read notes or marks, for classify_notes_were_read */
-    struct gone_list gone;    /* gone or returned buckets by the counts of the days up to the last
-                                 printed one */
+    struct gone_list gone;    /* gone, returned and new buckets by the counts of the days up to the
+                                 last    printed one */
     struct strbuf rows;       /* rows of the kept page that is printed; empty = there is none */
     struct summary_rows read_rows; /* `rows`, read until the page has taken them */
     struct strbuf shown;   /* what is shown of the first buckets of a kept page, see shown_write;
@@ -112,8 +113,8 @@ int classify_forget_user(struct classify_history *h, const struct cli_tool *tool
                          struct cli_failures *failures);
 int classify_check_history_file(struct classify_history *h, const char *output,
                                 struct cli_failures *failures);
-/* Finds the buckets that are gone or returned, for the notes of classify_history_note; t has all
- * days up to the last printed one, must be finished, and outlive the notes. False: an error was
+/* Finds the buckets that are gone, returned or new, for the notes of classify_history_note; t has
+ * all days up to the last printed one, must be finished, and outlive the notes. False: an error was
  * printed. */
 bool classify_find_gone(struct classify_history *h, const struct triage *t,
                         struct cli_failures *failures);
@@ -133,7 +134,7 @@ bool classify_history_is_marked(void *ctx, const char *id);
 /* Did the bucket come back, by a mark or by the counts? It is the is_back of page_options; a
  * failure is reported by classify_notes_were_read. */
 bool classify_history_is_back(void *ctx, const char *id);
-/* Is the bucket gone by the counts, or did it return? It is the is_gone of page_options. */
+/* Is the bucket gone or new by the counts, or did it return? It is the is_gone of page_options. */
 bool classify_history_is_gone(void *ctx, const char *id, struct gone_bucket *out);
 /* Appends which part of the history a page has: the days from --since to --until, and what the
  * filter, whose text is `text` and whose terms are `where` (NULL = none), chooses. Appends nothing

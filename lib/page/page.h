@@ -56,8 +56,8 @@ struct page_options {
     bool (*is_marked)(void *ctx,
                       const char *id);          /* has the note on this bucket a mark? NULL = no */
     bool (*is_back)(void *ctx, const char *id); /* did this bucket come back? NULL = no */
-    /* Is this bucket gone by the counts, or did it return? *out says in which versions, borrowed
-     * until the page is written. NULL = no. */
+    /* Is this bucket gone or new by the counts, or did it return? *out says in which versions,
+     * borrowed until the page is written. NULL = no. */
     bool (*is_gone)(void *ctx, const char *id, struct gone_bucket *out);
     void *gone_ctx; /* first argument of is_gone */
     /* Does the bucket fail the run because it came back? NULL = the run does not fail for that. */

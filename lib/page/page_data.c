@@ -148,18 +148,19 @@ static void put_shared_values(struct page_writer *p, const struct summary_values
 }
 
 /* Writes for the buckets of which that is not plain from their rows: the number of stalls in which
- * the process died, and, of a bucket of several versions, the dumps and the time in ms of each, in
- * the order of the row's versions. */
+ * the process died, and, unless all dumps of a bucket are of one version, the dumps and the time in
+ * ms of each version, in the order of the row's versions. */
 static void put_row_parts(struct page_writer *p) {
     for (size_t i = 0; i < p->rows; i++) {
         const struct summary_bucket *b = &p->s->buckets.data[i];
         const struct summary_values *v = &b->by[SUMMARY_VERSION];
-        if (!b->fatal && v->count < 2) {
+        const bool parted = v->count > 1 || (v->count && v->values[0].dumps < b->dumps);
+        if (!b->fatal && !parted) {
             continue;
         }
         strbuf_addf(&p->text, "\"%zu\":[", i);
         add_listed(&p->text, (int64_t)(b->fatal & INT64_MAX));
-        for (size_t k = 0; v->count > 1 && k < v->count && k < ROW_VALUES; k++) {
+        for (size_t k = 0; parted && k < v->count && k < ROW_VALUES; k++) {
             add_listed(&p->text, (int64_t)(v->values[k].dumps & INT64_MAX));
             add_listed(&p->text, (int64_t)(v->values[k].ms & INT64_MAX));
         }

@@ -105,8 +105,7 @@ void page_put_sentences(struct page_writer *p, const struct summary_sentence *s,
  * SUMMARY_BACK if o->is_back holds, SUMMARY_FIXED or SUMMARY_AGAIN if o->is_gone says that it is
  * gone, or gone and seen again, SUMMARY_FIXED if its note says that it is marked as fixed,
  * SUMMARY_IGNORED if its note says so, and, unless there is a comparison with a baseline,
- * SUMMARY_NEW if only the newest of the versions that carry a trend, and none before, has it, and
- * the data before are enough to tell (gone_is_told). False: out of memory.
+ * SUMMARY_NEW if o->is_gone says so. False: out of memory.
  */
 bool page_read_states(struct page_writer *p);
 /* Returns the marks of a bucket of the summary. */

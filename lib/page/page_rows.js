@@ -59,17 +59,15 @@ const rated = data.versions.some((v) => v[1]);
 
 // Returns what a bucket has of these versions (a Set), as it would be with their dumps alone; exact: the numbers are no estimates.
 function ofVersions(entry, set) {
-  const row = entry.row, of = row[ROW.version];
-  if (of.length === 1) { return set.has(of[0]) ? {ms: row[ROW.ms], stalls: row[ROW.stalls], exact: true} : {ms: 0, stalls: 0, exact: true}; }
-  const parts = data.parts[entry.rank] || []; // dumps and ms of each version, behind the number of fatal stalls
-  let dumps = 0, ms = 0, allDumps = 0, allMs = 0;
+  const row = entry.row, of = row[ROW.version], parts = data.parts[entry.rank] || []; // parts: dumps and ms of each version, behind the number of fatal stalls
+  if (of.length === 1 && parts.length < 2) { return set.has(of[0]) ? {ms: row[ROW.ms], stalls: row[ROW.stalls], exact: true} : {ms: 0, stalls: 0, exact: true}; }
+  let dumps = 0, ms = 0, allMs = 0;
   for (let i = 0; i < of.length; i++) {
-    const d = parts[1 + 2 * i] || 0, time = parts[2 + 2 * i] || 0;
-    allDumps += d;
+    const time = parts[2 + 2 * i] || 0;
     allMs += time;
-    if (set.has(of[i])) { dumps += d; ms += time; }
+    if (set.has(of[i])) { dumps += parts[1 + 2 * i] || 0; ms += time; }
   }
-  const part = allDumps ? dumps / allDumps : 0; // where only the dumps are known by version, the time is taken to be as theirs
+  const part = row[ROW.dumps] ? dumps / row[ROW.dumps] : 0; // dumps without a version are of none // where only the dumps are known by version, the time is taken to be as theirs
   return {ms: allMs ? ms : row[ROW.ms] * part, stalls: row[ROW.stalls] * part, exact: part === 1 || (allMs > 0 && row[ROW.stalls] === row[ROW.dumps])};
 }
 

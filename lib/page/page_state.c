@@ -48,49 +48,9 @@ static void read_note(struct page_writer *p, size_t rank) {
     }
 }
 
-/* ---- new ---- */
-
-/* The versions that carry a trend. */
-struct page_span {
-    const struct summary_version *newest; /* NULL = there are fewer than two */
-    double before;                        /* exposure of the versions before the newest */
-};
-
-static double exposure_of(const struct page_writer *p, const struct summary_version *r) {
-    return (double)(p->s->rated ? r->foreground_ms : r->dumps);
-}
-
-static struct page_span find_newest(const struct page_writer *p) {
-    struct page_span span = {NULL, 0};
-    for (size_t i = 0; i < p->s->releases.len; i++) {
-        const struct summary_version *r = &p->s->releases.data[i];
-        if (r->carries) {
-            span.before += span.newest ? exposure_of(p, span.newest) : 0;
-            span.newest = r;
-        }
-    }
-    span.newest = span.before > 0 ? span.newest : NULL;
-    return span;
-}
-
-/* Is the bucket only in the newest version that carries a trend, or in later ones, and is that no
- * chance? Stalls of one user are no independent events. */
-static bool is_new(const struct page_writer *p, const struct page_span *span,
-                   const struct summary_bucket *b) {
-    const struct summary_values *v = &b->by[SUMMARY_VERSION];
-    if (!span->newest || !v->count || strcmp(v->values[0].text, span->newest->text) != 0) {
-        return false;
-    }
-    uint64_t events = b->users && b->users < b->stalls ? b->users : b->stalls;
-    if (v->count > 1 && b->dumps) { /* later versions, which carry no trend, do not count */
-        events = (uint64_t)((unsigned __int128)events * v->values[0].dumps / b->dumps);
-    }
-    return gone_is_told((double)events, exposure_of(p, span->newest), span->before);
-}
-
 /* ---- states ---- */
 
-static void read_bucket_state(struct page_writer *p, const struct page_span *span, size_t rank) {
+static void read_bucket_state(struct page_writer *p, size_t rank) {
     const struct summary_bucket *b = &p->s->buckets.data[rank];
     struct page_state *state = &p->states[rank];
     struct gone_bucket gone = {0};
@@ -99,28 +59,27 @@ static void read_bucket_state(struct page_writer *p, const struct page_span *spa
     if (p->o->is_back && p->o->is_back(p->o->note_ctx, b->id)) {
         state->marks |= SUMMARY_BACK;
         state->in = known ? gone.returned_in : NULL;
-    } else if (known) {
+    } else if (known && gone.gone_in) {
         state->marks |= gone.returned_in ? SUMMARY_BACK
                         : gone.again_in  ? SUMMARY_AGAIN
                                          : SUMMARY_FIXED;
         state->in = gone.returned_in ? gone.returned_in
                     : gone.again_in  ? gone.again_in
                                      : gone.gone_in;
-    } else if (!p->s->outcome && is_new(p, span, b)) {
+    } else if (known && gone.new_in && !p->s->outcome) {
         state->marks |= SUMMARY_NEW;
-        state->in = span->newest->text;
+        state->in = gone.new_in;
     }
     read_note(p, rank);
 }
 
 bool page_read_states(struct page_writer *p) {
-    const struct page_span span = find_newest(p);
     size_t count = p->s->buckets.len;
     p->states = calloc(count + 1, sizeof *p->states);
     p->notes = calloc(p->details + 1, sizeof *p->notes);
     p->owners = calloc(count + 1, sizeof *p->owners);
     for (size_t i = 0; p->states && p->notes && p->owners && i < count; i++) {
-        read_bucket_state(p, &span, i);
+        read_bucket_state(p, i);
     }
     return p->states && p->notes && p->owners && !p->failed;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/failmalloc.h"
+#include "base/parse.h"
 #include "classify/keys/fixture_dump_test.h"
 #include "classify/stats/triage.h"
 #include "page/sha256.h"
@@ -243,10 +244,27 @@ static unsigned page_count_many(struct paged *p, const char *inner, const char *
     return from + count;
 }
 
-static bool is_gone_in_5_4(void *ctx, const char *id, struct gone_bucket *out) {
-    const char *gone = ctx;
-    *out = (struct gone_bucket){.gone_in = "5.4"};
-    return strcmp(id, gone) == 0;
+/* The buckets that are gone or new by the counts of the page's triage. */
+struct paged_gone {
+    VEC(struct gone_bucket) buckets;
+};
+
+static enum st note_paged_gone(void *ctx, const struct gone_bucket *b, struct err *e) {
+    struct paged_gone *list = ctx;
+    return VEC_PUSH(&list->buckets, *b) ? ST_OK : err_nomem(e);
+}
+
+static bool is_paged_gone(void *ctx, const char *id, struct gone_bucket *out) {
+    const struct paged_gone *list = ctx;
+    uint64_t number = 0;
+    assert_true(parse_hex(id, strlen(id), &number));
+    for (size_t i = 0; i < list->buckets.len; i++) {
+        if (list->buckets.data[i].id == number) {
+            *out = list->buckets.data[i];
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool no_note(void *ctx, const char *id, struct bucket_note *out) {
@@ -257,7 +275,8 @@ static bool no_note(void *ctx, const char *id, struct bucket_note *out) {
 }
 
 /* A version with few dumps has a dot in each trend, and makes no bucket new; what is only in the
- * newest of the others is new, if those before have enough dumps to tell. */
+ * newest of the others is new, if those before have enough dumps to tell, and no dump lacks the
+ * version. */
 static void trends_and_states_need_data(void **state) {
     (void)state;
     struct paged p;
@@ -267,29 +286,26 @@ static void trends_and_states_need_data(void **state) {
     n = page_count_many(&p, "started", "5.4", n, 20);
     n = page_count_many(&p, "rare", "5.4", n, 2);
     n = page_count_many(&p, "stopped", "5.3", n, 29);
-    (void)page_count_many(&p, "stray", "9.9-dev", n, 1);
+    n = page_count_many(&p, "stray", "9.9-dev", n, 1);
+    n = page_count_many(&p, "unsaid", "5.4", n, 20);
+    (void)page_count_many(&p, "unsaid", NULL, n, 1);
     assert_int_equal(triage_finish(p.t, NULL), ST_OK);
-    struct summary s = {0};
-    assert_int_equal(summary_make(&s, p.t, NULL, 0, NULL), ST_OK);
-    char gone[KEY_ID_SIZE] = "";
-    for (size_t i = 0; i < s.buckets.len; i++) {
-        if (strstr(s.buckets.data[i].title, "stopped")) {
-            snprintf(gone, sizeof gone, "%s", s.buckets.data[i].id);
-        }
-    }
-    summary_release(&s);
+    struct paged_gone gone = {0};
+    assert_int_equal(gone_each(p.t, note_paged_gone, &gone, NULL), ST_OK);
     const struct page_options o = {.narrowed = "",
                                    .history = "",
                                    .inputs = "",
                                    .note = no_note,
-                                   .is_gone = is_gone_in_5_4,
-                                   .gone_ctx = gone};
+                                   .is_gone = is_paged_gone,
+                                   .gone_ctx = &gone};
     assert_int_equal(page_make(&p, &o, NULL), ST_OK);
     assert_int_equal(occurrences(&p.html, "<b class=new>new</b> in <bdi>5.4</bdi>"), 1);
     assert_int_equal(occurrences(&p.html, "<b class=better>fixed</b> in <bdi>5.4</bdi>"), 1);
-    assert_int_equal(occurrences(&p.html, "_\xe2\x96\x88\xc2\xb7<td>"), 2); /* started, rare */
+    assert_int_equal(occurrences(&p.html, "_\xe2\x96\x88\xc2\xb7<td>"),
+                     3); /* started, rare, unsaid */
     assert_int_equal(occurrences(&p.html, "\xe2\x96\x88_\xc2\xb7<td>"), 1); /* stopped */
     assert_int_equal(occurrences(&p.html, "__\xc2\xb7<td>"), 1);            /* stray */
+    VEC_RELEASE(&gone.buckets);
     page_release_all(&p);
 }
 

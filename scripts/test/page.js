@@ -429,8 +429,11 @@ async function tellsVersions() {
   is(page.said, [], 'the console has said nothing');
   await shot(page, 'releases');
   await page.context().close();
-  const without = await open(write('shares', ['-'], RELEASES));
+  const without = await open(write('shares', ['-'], RELEASES + stallsIn('unsaid', '2.0', 10) + stallsIn('unsaid', undefined, 30)));
   ok((await without.textContent('th[data-sort=trend]')).includes('share') && (await without.getAttribute('th[data-sort=trend] button', 'title')).includes('hours are not known'), 'without hours the trend says that it has shares');
+  await without.click('button:has-text("worst in 2.0")');
+  const unsaid = (await column(without, 1)).findIndex((t) => t.startsWith('unsaid'));
+  is([(await column(without, 6))[unsaid], (await column(without, 3))[unsaid]], ['10', '30.0s'], 'dumps without a version are in the numbers of none');
   await without.context().close();
 }
 

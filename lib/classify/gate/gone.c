@@ -26,6 +26,11 @@ struct gone_finder {
     const struct triage *t;
     VEC(struct gone_text) texts;       /* ascending */
     VEC(struct gone_version) versions; /* those of `texts`, with the dumps of the current bucket */
+    bool rated;                        /* exposure is time in the foreground */
+    /* The newest version that carries a trend, and the exposure of those before; NULL = there are
+     * fewer than two. */
+    const struct gone_version *newest;
+    double before;
     struct rates *rates; /* comparison of the exposure with itself, of which only phi is used */
 };
 
@@ -51,7 +56,8 @@ static bool list_versions(struct gone_finder *f) {
         ok = add_exposure(f, by->values.data[i].text,
                           (double)usage_rated_ms(&by->values.data[i].sums));
     }
-    if (ok && f->texts.len == 0) {
+    f->rated = f->texts.len > 0;
+    if (ok && !f->rated) {
         for (size_t i = 0; ok && i < dumps->values.len; i++) {
             ok = add_exposure(f, dumps->values.data[i].text, (double)dumps->values.data[i].dumps);
         }
@@ -63,6 +69,25 @@ static bool list_versions(struct gone_finder *f) {
         ok = VEC_PUSH(&f->versions, f->texts.data[i].version);
     }
     return ok;
+}
+
+bool gone_version_carries(uint64_t has, uint64_t most, bool rated) {
+    return has >= (rated ? GONE_RATED_MS : GONE_DUMPS_LEAST) && has >= most / 100;
+}
+
+static void find_newest(struct gone_finder *f) {
+    double most = 0;
+    for (size_t i = 0; i < f->versions.len; i++) {
+        most = f->versions.data[i].exposure > most ? f->versions.data[i].exposure : most;
+    }
+    for (size_t i = 0; i < f->versions.len; i++) {
+        const struct gone_version *v = &f->versions.data[i];
+        if (gone_version_carries((uint64_t)v->exposure, (uint64_t)most, f->rated)) {
+            f->before += f->newest ? f->newest->exposure : 0;
+            f->newest = v;
+        }
+    }
+    f->newest = f->before > 0 ? f->newest : NULL;
 }
 
 /* Returns how many dumps of a bucket have the version. */
@@ -172,6 +197,28 @@ void gone_judge(const struct gone_version *versions, size_t count, double weight
 
 /* ---- all buckets ---- */
 
+/* Returns the version in which the bucket is new; NULL = it is not. Stalls of one user are no
+ * independent events, and those of later versions, which carry no trend, do not count. */
+static const char *find_new(const struct gone_finder *f, const struct tally *t) {
+    const struct facet *versions = &t->facets[FACET_VERSION];
+    uint64_t users = distinct_count(&t->users), own = 0, known = 0;
+    for (size_t i = 0; f->newest && i < versions->values.len; i++) {
+        const struct facet_value *v = &versions->values.data[i];
+        int order = version_compare(map_string(&f->t->strings, v->text), f->newest->text);
+        if (order < 0) {
+            return NULL;
+        }
+        own += order == 0 ? v->dumps : 0;
+        known += v->dumps;
+    }
+    if (!own || known < t->dumps) { /* dumps without a version may be of any */
+        return NULL;
+    }
+    double events = (double)(users && users < t->stalls ? users : t->stalls);
+    events *= (double)own / (double)known;
+    return gone_is_told(events, f->newest->exposure, f->before) ? f->newest->text : NULL;
+}
+
 static void judge_bucket(struct gone_finder *f, const struct tally *t, struct gone_bucket *out) {
     for (size_t i = 0; i < f->versions.len; i++) {
         f->versions.data[i].dumps = dumps_of(t, f->texts.data[i].text);
@@ -190,6 +237,7 @@ enum st gone_each(const struct triage *t, gone_visit visit, void *ctx, struct er
     const struct clusters *const both[RATES_RUNS] = {exposure, exposure};
     enum st st = list_versions(&f) ? ST_OK : err_nomem(e);
     st = st == ST_OK && f.texts.len > 1 ? rates_new(&f.rates, both, RATES_COUNT, false, e) : st;
+    find_newest(&f);
     for (size_t i = 0; st == ST_OK && f.rates && i < t->level[0].buckets.len; i++) {
         const struct bucket *b = t->level[0].buckets.data[i];
         struct gone_bucket g = {0};
@@ -197,7 +245,8 @@ enum st gone_each(const struct triage *t, gone_visit visit, void *ctx, struct er
             continue;
         }
         judge_bucket(&f, b->tally, &g);
-        st = g.gone_in ? visit(ctx, &g, e) : ST_OK;
+        g.new_in = g.gone_in ? NULL : find_new(&f, b->tally);
+        st = g.gone_in || g.new_in ? visit(ctx, &g, e) : ST_OK;
     }
     rates_free(f.rates);
     VEC_RELEASE(&f.texts);

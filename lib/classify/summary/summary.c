@@ -1,4 +1,5 @@
 /* Turns a finished triage into texts and numbers. */
+#include "classify/gate/gone.h"
 #include "classify/summary/summary.h"
 
 #include <inttypes.h>
@@ -259,7 +260,7 @@ static void add_symbols(struct summary_maker *m) {
 static void fill_usage(struct summary_maker *m) {
     const struct usage_watch *w = &m->t->usage.watch;
     uint64_t foreground_ms = usage_exposure_of(m->t).foreground_ms;
-    bool rated = foreground_ms == 0 || foreground_ms >= SUMMARY_RATED_MS;
+    bool rated = foreground_ms == 0 || foreground_ms >= GONE_RATED_MS;
     int watched = usage_watched_permille(w);
     char number[NUMBER_SIZE];
     if (!rated) {

@@ -47,15 +47,11 @@ struct summary_version {
     uint64_t rated_stalls, rated_ms;
     /* Too many of the stalls are of days without time in the foreground (usage_rated_ms). */
     bool days_lack_time;
-    /* Is that enough to compare the version with others? If the time in the foreground of any
-     * version is known, the version has at least SUMMARY_RATED_MS of it, and days_lack_time is
-     * false, else at least SUMMARY_DUMPS_LEAST dumps; and it has at least one hundredth of what the
-     * version has that has most. */
+    /* The version can be compared with others: see gone_version_carries, and days_lack_time is
+     * false. */
     bool carries;
 };
 enum {
-    SUMMARY_RATED_MS = 600000, /* time in the foreground, in ms, below which no rate is told */
-    SUMMARY_DUMPS_LEAST = 10,
     SUMMARY_STALLS_FEW = 30 /* number of stalls below which shares and percentiles say little */
 };
 

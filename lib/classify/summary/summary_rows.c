@@ -14,7 +14,7 @@
 #include "classify/summary/shown.h"
 
 /* ROW_BYTES_MIN: minimum number of bytes of a row, one for each of its numbers. */
-enum { ROWS_VERSION = 3, ROW_BYTES_MIN = 17 };
+enum { ROWS_VERSION = 4, ROW_BYTES_MIN = 17 };
 
 /* The facets of a row. Only for versions the numbers of dumps are written. */
 static const enum summary_facet row_facets[] = {SUMMARY_VERSION, SUMMARY_OS, SUMMARY_DEVICE,
@@ -80,14 +80,20 @@ static bool put_row(struct rows_writer *w, const struct summary_bucket *b) {
     return true;
 }
 
+/* Writes a text that is not empty; NULL: there is none. */
+static void put_gone_text(struct rows_writer *w, const char *text) {
+    put_text(w, text ? text : "");
+}
+
 static void put_gone(struct rows_writer *w, const struct summary_gone *gone) {
     put_number(w, gone->count);
     for (size_t i = 0; i < gone->count; i++) {
         const struct gone_bucket *g = &gone->buckets[i];
         put_number(w, g->id);
-        put_text(w, g->gone_in);
-        put_text(w, g->returned_in ? g->returned_in : "");
-        put_text(w, g->again_in ? g->again_in : "");
+        put_gone_text(w, g->gone_in);
+        put_gone_text(w, g->returned_in);
+        put_gone_text(w, g->again_in);
+        put_gone_text(w, g->new_in);
     }
 }
 
@@ -250,14 +256,22 @@ static void take_row(struct rows_reader *r, struct summary_bucket *b) {
     }
 }
 
+/* Returns a text that put_gone_text wrote. */
+static const char *take_gone_text(struct rows_reader *r) {
+    const char *text = take_text(r);
+    return *text ? text : NULL;
+}
+
 static void take_gone(struct rows_reader *r, struct summary_rows *out) {
-    for (size_t count = take_count(r, 4); count && !r->failed && !r->numbers.failed; count--) {
+    for (size_t count = take_count(r, 5); count && !r->failed && !r->numbers.failed; count--) {
         struct gone_bucket g = {.id = reader_uleb128(&r->numbers)};
-        g.gone_in = take_text(r);
-        g.returned_in = take_text(r);
-        g.returned_in = *g.returned_in ? g.returned_in : NULL;
-        g.again_in = take_text(r);
-        g.again_in = *g.again_in ? g.again_in : NULL;
+        g.gone_in = take_gone_text(r);
+        g.returned_in = take_gone_text(r);
+        g.again_in = take_gone_text(r);
+        g.new_in = take_gone_text(r);
+        if (!g.gone_in && (g.returned_in || g.again_in)) {
+            reader_fail(&r->numbers);
+        }
         r->failed = !VEC_PUSH(&out->gone, g) || r->failed;
     }
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "classify/gate/gone.h"
 #include "classify/keys/version.h"
 #include "classify/summary/summary_private.h"
 
@@ -28,11 +29,10 @@ static void judge_versions(struct summary *s) {
         uint64_t has = s->rated ? v->foreground_ms : v->dumps;
         most = has > most ? has : most;
     }
-    const uint64_t least = s->rated ? SUMMARY_RATED_MS : SUMMARY_DUMPS_LEAST;
     for (size_t i = 0; i < s->releases.len; i++) {
         struct summary_version *v = &s->releases.data[i];
         uint64_t has = s->rated ? v->foreground_ms : v->dumps;
-        v->carries = has >= least && has >= most / 100 && !v->days_lack_time;
+        v->carries = gone_version_carries(has, most, s->rated) && !v->days_lack_time;
     }
 }
 

@@ -70,7 +70,7 @@ bool classify_check_gate(const struct cli_tool *tool, const struct classify_gate
         wrong = "--partial excludes --baseline";
     } else if (classify_judges(g) && !g->baseline && !g->from_history) {
         wrong = "--fail-on needs a --baseline, or a --history with --since";
-    } else if (g->allow_inconclusive && !classify_judges(g)) {
+    } else if (g->allow_inconclusive && !classify_judges(g) && !g->fail_back) {
         wrong = "--allow-inconclusive goes with --fail-on";
     } else if (g->allow_inconclusive && g->fail_inconclusive) {
         wrong = "--allow-inconclusive excludes --fail-on inconclusive";
@@ -285,4 +285,15 @@ int classify_compare(const struct triage *now, struct triage **base, const struc
     gate_release(&gate);
     int status = cli_exit_status(failures);
     return status == CLI_OK ? verdict : status;
+}
+
+int classify_status_with_back(const struct classify_gate *g, int status, uint64_t back,
+                              bool unclear) {
+    if (status != CLI_OK && status != CLI_GATE_DATA) {
+        return status;
+    }
+    if (back || (unclear && g->fail_inconclusive)) {
+        return CLI_GATE;
+    }
+    return unclear && !g->allow_inconclusive ? CLI_GATE_DATA : status;
 }

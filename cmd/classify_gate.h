@@ -68,5 +68,9 @@ int classify_compare(const struct triage *now, struct triage **base, const struc
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
                      void (*print)(void *ctx, const struct gate *g), void *ctx,
                      struct cli_failures *failures);
+/* Returns the exit status of a run that would end with `status` if no bucket had come back. back:
+ * how many did. unclear: some may have, and too little was watched to tell. */
+int classify_status_with_back(const struct classify_gate *g, int status, uint64_t back,
+                              bool unclear);
 
 #endif

@@ -391,7 +391,8 @@ static int classify_count_dumps(struct classify_run *run, const struct classify_
     if (run->history && !classify_notes_were_read(run->history, &run->dumps.failures)) {
         return CLI_FAILED;
     }
-    return back && (status == CLI_OK || status == CLI_GATE_DATA) ? CLI_GATE : status;
+    return classify_status_with_back(&s->gate, status, back,
+                                     run->history && run->history->back_unclear);
 }
 
 /* ---- --watch ---- */

@@ -408,6 +408,7 @@ static enum st find_note(struct classify_history *h, const char *id, struct buck
         out->gone_in = gone->gone_in;
         out->returned_in = gone->returned_in;
         out->again_in = gone->again_in;
+        out->unwatched_in = gone->unwatched_in;
     }
     return ST_OK;
 }
@@ -527,6 +528,27 @@ struct back_list {
     uint64_t count;
 };
 
+/* Prints a return by the counts, or what is too little to tell one. counted: it is back by them.
+ */
+static void tell_return(const struct back_list *list, const struct gone_bucket *gone, bool counted,
+                        const char *ignored, const char *id, const char *title) {
+    const char *tool = list->tool->name;
+    if (counted && gone->unwatched_in) {
+        cli_say(tool,
+                "perhaps back again in %s, by the counts gone since %s%s: too little to tell, as "
+                "less than 90 %% of the time was watched in %s: %s %s",
+                gone->returned_in, gone->gone_in, ignored, gone->unwatched_in, id, title);
+    } else if (counted) {
+        cli_say(tool, "back again in %s, by the counts gone since %s%s: %s %s", gone->returned_in,
+                gone->gone_in, ignored, id, title);
+    } else if (gone->again_in) {
+        cli_say(tool,
+                "seen again in %s, by the counts gone since %s: does not count, as it is too few "
+                "to say whether it came back: %s %s",
+                gone->again_in, gone->gone_in, id, title);
+    }
+}
+
 static enum st tell_back(void *ctx, const struct bucket_summary *b, struct err *e) {
     struct back_list *list = ctx;
     struct bucket_note note = {0};
@@ -550,19 +572,13 @@ static enum st tell_back(void *ctx, const struct bucket_summary *b, struct err *
             "no other dump of that version: %s %s",
             note.back_alone, note.fixed_in, id, b->title);
     }
-    if (counted) {
-        cli_say(list->tool->name, "back again in %s, by the counts gone since %s%s: %s %s",
-                gone->returned_in, gone->gone_in, ignored, id, b->title);
+    if (gone && gone->gone_in) {
+        tell_return(list, gone, counted, ignored, id, b->title);
     }
-    if (gone && gone->again_in) {
-        cli_say(
-            list->tool->name,
-            "seen again in %s, by the counts gone since %s: does not count, as it is too few to "
-            "say whether it came back: %s %s",
-            gone->again_in, gone->gone_in, id, b->title);
-    }
-    bool fails = (marked || counted) && !note_ignores(list->h, &note);
+    bool unclear = counted && gone->unwatched_in;
+    bool fails = (marked || (counted && !unclear)) && !*ignored;
     list->count += fails;
+    list->h->back_unclear = list->h->back_unclear || (unclear && !fails && !*ignored);
     if ((marked || counted) && !map_put(&list->h->told, &b->id, sizeof b->id, fails, NULL)) {
         return err_nomem(e);
     }

@@ -55,7 +55,10 @@ struct classify_history {
     struct map fixed;      /* ids of the buckets with a fixed-in mark */
     struct map marked;     /* ids of the buckets with any mark */
     bool fixed_listed, marked_listed;
-    bool back_told;  /* classify_tell_back has run */
+    bool back_told; /* classify_tell_back has run */
+    /* classify_tell_back found a bucket that may be back, which is not known, as too little was
+     * watched, and which is not ignored. */
+    bool back_unclear;
     struct map told; /* ids of the buckets that classify_tell_back printed as come back; value 1 =
                         the bucket was counted */
 };
@@ -151,9 +154,9 @@ bool classify_history_ignores(void *ctx, const char *id);
 bool classify_notes_were_read(struct classify_history *h, struct cli_failures *failures);
 /* Prints the buckets of t that came back: those marked as fixed in an earlier version, and those
  * that returned by classify_find_gone, unless they are marked as fixed in a later version. Returns
- * the number of those that are not ignored. Buckets that came back perhaps (back_alone in
- * bucket_note) are printed, too, but not counted. t is finished. After a failure, which is printed,
- * the buckets read before it are counted. */
+ * the number of those that are not ignored. Buckets that came back perhaps (back_alone,
+ * again_in and unwatched_in in bucket_note) are printed, too, but not counted. t is finished. After
+ * a failure, which is printed, the buckets read before it are counted. */
 uint64_t classify_tell_back(struct classify_history *h, const struct cli_tool *tool,
                             const struct triage *t, struct cli_failures *failures);
 /* Adds the data that the page shows besides counts to a finished triage of the selected days: for

@@ -57,7 +57,8 @@ struct page_writer {
     struct page_state {
         unsigned marks;
         const char *in; /* version in which the bucket is new, fixed or back; NULL = unknown */
-    } * states;         /* of each bucket */
+        const char *unwatched; /* unwatched_in of struct gone_bucket */
+    } * states;                /* of each bucket */
     /* Notes on the buckets in detail; each is read once, because reading a history is slow. Their
      * texts are kept in note_texts. */
     struct bucket_note *notes;

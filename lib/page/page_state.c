@@ -12,8 +12,8 @@
 static void keep_note(struct page_writer *p, struct bucket_note *to, const struct bucket_note *n) {
     const char **const texts[] = {
         &to->first_day,  &to->last_day, &to->first_version, &to->last_version, &to->back_in,
-        &to->back_alone, &to->gone_in,  &to->returned_in,   &to->again_in,     &to->fixed_in,
-        &to->owner,      &to->note,     &to->link,          &to->ignore};
+        &to->back_alone, &to->gone_in,  &to->returned_in,   &to->again_in,     &to->unwatched_in,
+        &to->fixed_in,   &to->owner,    &to->note,          &to->link,         &to->ignore};
     *to = *n;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const char *text = *texts[i] ? *texts[i] : "";
@@ -59,6 +59,7 @@ static void read_bucket_state(struct page_writer *p, size_t rank) {
     if (p->o->is_back && p->o->is_back(p->o->note_ctx, b->id)) {
         state->marks |= SUMMARY_BACK;
         state->in = known ? gone.returned_in : NULL;
+        state->unwatched = known ? gone.unwatched_in : NULL;
     } else if (known && gone.gone_in) {
         state->marks |= gone.returned_in ? SUMMARY_BACK
                         : gone.again_in  ? SUMMARY_AGAIN
@@ -66,6 +67,7 @@ static void read_bucket_state(struct page_writer *p, size_t rank) {
         state->in = gone.returned_in ? gone.returned_in
                     : gone.again_in  ? gone.again_in
                                      : gone.gone_in;
+        state->unwatched = gone.unwatched_in;
     } else if (known && gone.new_in && !p->s->outcome) {
         state->marks |= SUMMARY_NEW;
         state->in = gone.new_in;
@@ -119,6 +121,12 @@ void page_put_marks(struct page_writer *p, unsigned marks, const char *in) {
 void page_put_state(struct page_writer *p, const struct summary_bucket *b) {
     const struct page_state *state = &p->states[b - p->s->buckets.data];
     page_put_marks(p, state->marks, state->in);
+    if (state->unwatched) {
+        page_markup(p, "<small class=warns title=\"less than 90 % of the time of this version was"
+                       " watched\">little watched in <bdi>");
+        page_put(p, state->unwatched);
+        page_markup(p, "</bdi></small> ");
+    }
     if (b->fatal) {
         page_markup(p, "<b class=worse title=\"stalls in which the process died\">");
         page_put_number(p, b->fatal);

@@ -403,7 +403,7 @@ async function tellsVersions() {
   is([await cell('mended', 9), await cell('fresh', 9)], ['\u2588_\u00b7', '_\u2588\u00b7'], 'none is not a dot');
   is(await page.$$eval('.versions tbody tr', (rows) => rows.map((r) => Array.from(r.cells, (c) => c.textContent).join(' ').trim())),
     ['9.9-dev 1 3.0s unknown unknown too little to tell', '2.0 135 6m45s 10.0 62% 13.5 40.5s', '1.0 168 8m24s 20.0 100% 8.40 25.2s'], 'a table has the rates of each version');
-  is([await cell('mended', 10), await cell('fresh', 10), await cell('dies', 10), await cell('stray', 10)], ['fixed in 2.0', 'new in 2.0', '8 fatal', ''], 'rows say what is fixed, new and fatal');
+  is([await cell('mended', 10), await cell('fresh', 10), await cell('dies', 10), await cell('stray', 10)], ['fixed in 2.0 little watched in 2.0', 'new in 2.0', '8 fatal', ''], 'rows say what is fixed, new and fatal');
   for (const [text, words] of [['state=fixed', ['mended']], ['fixed', ['mended']], ['mark=new', ['fresh']], ['fatal>0', ['dies']], ['fatal', ['dies']], ['state=open fatal=0', ['steady', 'grows', 'stray']]]) {
     await filterBy(page, text);
     is((await column(page, 1)).map((t) => t.split(' ')[0]).sort(), words.sort(), 'the filter ' + text + ' finds these');

@@ -39,8 +39,11 @@ static int by_release(const void *a, const void *b) {
     return version_compare(x->version.text, y->version.text);
 }
 
-static bool add_exposure(struct gone_finder *f, uint32_t text, double exposure) {
-    const struct gone_text v = {{.text = map_string(&f->t->strings, text), .exposure = exposure},
+/* watched: watched share of the version's time in permille; -1 = unknown. */
+static bool add_exposure(struct gone_finder *f, uint32_t text, double exposure, int watched) {
+    const struct gone_text v = {{.text = map_string(&f->t->strings, text),
+                                 .exposure = exposure,
+                                 .unwatched = watched >= 0 && watched < USAGE_WATCHED_PERMILLE},
                                 text};
     return !*v.version.text || exposure <= 0 || VEC_PUSH(&f->texts, v);
 }
@@ -53,13 +56,15 @@ static bool list_versions(struct gone_finder *f) {
     const struct facet *dumps = &f->t->total.facets[FACET_VERSION];
     bool ok = true;
     for (size_t i = 0; ok && i < by->values.len; i++) {
-        ok = add_exposure(f, by->values.data[i].text,
-                          (double)usage_rated_ms(&by->values.data[i].sums));
+        const struct usage_sums *sums = &by->values.data[i].sums;
+        ok = add_exposure(f, by->values.data[i].text, (double)usage_rated_ms(sums),
+                          usage_sums_watched_permille(sums));
     }
     f->rated = f->texts.len > 0;
     if (ok && !f->rated) {
         for (size_t i = 0; ok && i < dumps->values.len; i++) {
-            ok = add_exposure(f, dumps->values.data[i].text, (double)dumps->values.data[i].dumps);
+            ok = add_exposure(f, dumps->values.data[i].text, (double)dumps->values.data[i].dumps,
+                              -1);
         }
     }
     if (ok && f->texts.len > 1) {
@@ -130,7 +135,8 @@ struct gone_walk {
     /* The versions behind a gap that is told, from `again`, the first that has the bucket, on; too
      * few events to tell a return. */
     struct gone_part strays;
-    const char *since, *again; /* NULL = there is no such version */
+    /* Versions; NULL = there is no such. unwatched: as in struct gone_bucket. */
+    const char *since, *again, *unwatched;
 };
 
 /* Is the rate of a part higher for sure than that of an earlier part? */
@@ -140,11 +146,16 @@ static bool return_is_told(const struct gone_part *part, const struct gone_part 
                                part->exposure / (part->exposure + earlier->exposure)) < gone_tail;
 }
 
+static const char *walk_unwatched(const struct gone_walk *w, const struct gone_version *v) {
+    return w->unwatched || !v->unwatched || !w->since ? w->unwatched : v->text;
+}
+
 /* Goes on with a return in the version `in`, of which `part` is known. */
 static void walk_returned(struct gone_walk *w, const struct gone_part *part, const char *in,
                           struct gone_bucket *out) {
     out->gone_in = w->since;
     out->returned_in = in;
+    out->unwatched_in = w->unwatched;
     *w = (struct gone_walk){.with = *part};
 }
 
@@ -154,6 +165,7 @@ static void walk_strays(struct gone_walk *w, const struct gone_version *v, doubl
     const struct gone_part own = {events, v->exposure};
     const struct gone_part earlier = {w->strays.events, w->without.exposure + w->strays.exposure};
     w->again = w->again ? w->again : v->text;
+    w->unwatched = walk_unwatched(w, v);
     w->strays.events += events;
     w->strays.exposure += v->exposure;
     if (events > 0 && return_is_told(&own, &earlier)) {
@@ -171,20 +183,21 @@ static void walk_version(struct gone_walk *w, const struct gone_version *v, doub
     } else if (events == 0) {
         w->since = w->since || w->with.events == 0 ? w->since : v->text;
         w->without.exposure += w->with.events > 0 ? v->exposure : 0;
+        w->unwatched = walk_unwatched(w, v);
     } else if (gone_is_told(w->with.events, w->with.exposure, w->without.exposure)) {
         walk_strays(w, v, events, out);
     } else {
         w->with.events += events;
         w->with.exposure += v->exposure + w->without.exposure;
         w->without.exposure = 0;
-        w->since = NULL;
+        w->since = w->unwatched = NULL;
     }
 }
 
 void gone_judge(const struct gone_version *versions, size_t count, double weight,
                 struct gone_bucket *out) {
     struct gone_walk w = {0};
-    out->gone_in = out->returned_in = out->again_in = NULL;
+    out->gone_in = out->returned_in = out->again_in = out->unwatched_in = NULL;
     for (size_t i = 0; i < count; i++) {
         walk_version(&w, &versions[i], versions[i].dumps * weight, out);
     }
@@ -192,6 +205,7 @@ void gone_judge(const struct gone_version *versions, size_t count, double weight
         out->gone_in = w.since;
         out->returned_in = NULL;
         out->again_in = w.again;
+        out->unwatched_in = w.unwatched;
     }
 }
 

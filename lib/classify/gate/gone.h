@@ -23,13 +23,16 @@
 struct gone_bucket {
     uint64_t id; /* the bucket's id, as the number that its 12 hex digits write */
     /* First version without the bucket, of the last period in which it was gone; NULL = it never
-     * was, and the next two are NULL. */
+     * was, and the next three are NULL. */
     const char *gone_in;
     /* First version with the bucket after that period; NULL = it is still gone. */
     const char *returned_in;
     /* First version with the bucket after that period, if all its dumps after it are too few to
      * tell a return; NULL = there is none. */
     const char *again_in;
+    /* Lowest of the versions from `gone_in` on of whose time less than USAGE_WATCHED_PERMILLE was
+     * watched: that it is gone, or came back, may be luck; NULL = there is none. */
+    const char *unwatched_in;
     const char *new_in; /* version in which the bucket is new; NULL = it is not */
 };
 /* A version of the app, and what a bucket has of it. */
@@ -37,6 +40,7 @@ struct gone_version {
     const char *text;
     double exposure; /* more than 0 */
     double dumps;
+    bool unwatched; /* less than USAGE_WATCHED_PERMILLE of its time was watched */
 };
 /* Sets the versions of *out, which are texts of `versions`, or NULL. versions: ascending. weight:
  * number of independent events that a dump stands for, at most 1. */

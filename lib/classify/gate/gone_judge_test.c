@@ -13,7 +13,7 @@ enum { GONE_VERSIONS = 6 };
 struct gone_case {
     struct gone_version versions[GONE_VERSIONS];
     double weight;
-    const char *gone_in, *returned_in, *again_in;
+    const char *gone_in, *returned_in, *again_in, *unwatched_in;
 };
 
 static void assert_text(const char *got, const char *expected) {
@@ -31,18 +31,20 @@ static void assert_judged(const struct gone_case *c, size_t count) {
         assert_text(b.gone_in, c[i].gone_in);
         assert_text(b.returned_in, c[i].returned_in);
         assert_text(b.again_in, c[i].again_in);
+        assert_text(b.unwatched_in, c[i].unwatched_in);
     }
 }
 
 static void gone_needs_evidence(void **state) {
     (void)state;
     static const struct gone_case cases[] = {
-        {.versions = {{"1", 100, 50}, {"2", 100, 0}}, .gone_in = "2"},
-        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 100, 0}}, .gone_in = "2"},
-        {.versions = {{"1", 100, 2}, {"2", 100, 0}}},
-        {.versions = {{"1", 100, 50}, {"2", 10, 0}}},
-        {.versions = {{"1", 100, 0}, {"2", 100, 50}}},
-        {.versions = {{"1", 100, 50}, {"2", 100, 0}}, .weight = 0.02},
+        {.versions = {{"1", 100, 50, false}, {"2", 100, 0, false}}, .gone_in = "2"},
+        {.versions = {{"1", 100, 50, false}, {"2", 100, 0, false}, {"3", 100, 0, false}},
+         .gone_in = "2"},
+        {.versions = {{"1", 100, 2, false}, {"2", 100, 0, false}}},
+        {.versions = {{"1", 100, 50, false}, {"2", 10, 0, false}}},
+        {.versions = {{"1", 100, 0, false}, {"2", 100, 50, false}}},
+        {.versions = {{"1", 100, 50, false}, {"2", 100, 0, false}}, .weight = 0.02},
     };
     assert_judged(cases, sizeof cases / sizeof *cases);
 }
@@ -52,18 +54,24 @@ static void gone_needs_evidence(void **state) {
 static void a_stray_dump_is_no_return(void **state) {
     (void)state;
     static const struct gone_case cases[] = {
-        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 100, 1}},
+        {.versions = {{"1", 100, 50, false}, {"2", 100, 0, false}, {"3", 100, 1, false}},
          .gone_in = "2",
          .again_in = "3"},
-        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 1, 1}}, .gone_in = "2", .again_in = "3"},
-        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 9000, 5}},
+        {.versions = {{"1", 100, 50, false}, {"2", 100, 0, false}, {"3", 1, 1, false}},
          .gone_in = "2",
          .again_in = "3"},
-        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 100, 1}, {"4", 100, 0}, {"5", 100, 1}},
+        {.versions = {{"1", 100, 50, false}, {"2", 100, 0, false}, {"3", 9000, 5, false}},
+         .gone_in = "2",
+         .again_in = "3"},
+        {.versions = {{"1", 100, 50, false},
+                      {"2", 100, 0, false},
+                      {"3", 100, 1, false},
+                      {"4", 100, 0, false},
+                      {"5", 100, 1, false}},
          .gone_in = "2",
          .again_in = "3"},
         /* two dumps of one stall, or of a user who has most stalls */
-        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 1, 2}},
+        {.versions = {{"1", 100, 50, false}, {"2", 100, 0, false}, {"3", 1, 2, false}},
          .weight = 0.5,
          .gone_in = "2",
          .again_in = "3"},
@@ -74,23 +82,67 @@ static void a_stray_dump_is_no_return(void **state) {
 static void a_return_is_told_by_its_rate(void **state) {
     (void)state;
     static const struct gone_case cases[] = {
-        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 100, 40}},
+        {.versions = {{"1", 100, 50, false}, {"2", 100, 0, false}, {"3", 100, 40, false}},
          .gone_in = "2",
          .returned_in = "3"},
-        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 1, 2}},
+        {.versions = {{"1", 100, 50, false}, {"2", 100, 0, false}, {"3", 1, 2, false}},
          .gone_in = "2",
          .returned_in = "3"},
         /* a stray dump before it is no part of the return */
-        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 100, 1}, {"4", 100, 40}},
+        {.versions = {{"1", 100, 50, false},
+                      {"2", 100, 0, false},
+                      {"3", 100, 1, false},
+                      {"4", 100, 40, false}},
          .gone_in = "2",
          .returned_in = "4"},
         /* none of these versions tells, all together do */
-        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 50, 3}, {"4", 50, 3}, {"5", 50, 3}},
+        {.versions = {{"1", 100, 50, false},
+                      {"2", 100, 0, false},
+                      {"3", 50, 3, false},
+                      {"4", 50, 3, false},
+                      {"5", 50, 3, false}},
          .gone_in = "2",
          .returned_in = "3"},
         /* gone a second time */
-        {.versions = {{"1", 100, 50}, {"2", 100, 0}, {"3", 100, 40}, {"4", 100, 0}},
+        {.versions = {{"1", 100, 50, false},
+                      {"2", 100, 0, false},
+                      {"3", 100, 40, false},
+                      {"4", 100, 0, false}},
          .gone_in = "4"},
+    };
+    assert_judged(cases, sizeof cases / sizeof *cases);
+}
+
+/* Of the versions since it was gone, not of those before. */
+static void versions_that_were_little_watched_are_told(void **state) {
+    (void)state;
+    static const struct gone_case cases[] = {
+        {.versions = {{"1", 100, 50, true}, {"2", 100, 0, false}}, .gone_in = "2"},
+        {.versions = {{"1", 100, 50, false}, {"2", 100, 0, true}, {"3", 100, 0, true}},
+         .gone_in = "2",
+         .unwatched_in = "2"},
+        {.versions = {{"1", 100, 50, false}, {"2", 100, 0, true}, {"3", 100, 1, false}},
+         .gone_in = "2",
+         .again_in = "3",
+         .unwatched_in = "2"},
+        {.versions = {{"1", 100, 50, false}, {"2", 100, 0, false}, {"3", 100, 40, true}},
+         .gone_in = "2",
+         .returned_in = "3",
+         .unwatched_in = "3"},
+        /* the gap before the return does not count for the next one, nor one that was none */
+        {.versions = {{"1", 100, 50, false},
+                      {"2", 100, 0, true},
+                      {"3", 100, 40, false},
+                      {"4", 100, 0, false}},
+         .gone_in = "4"},
+        {.versions = {{"1", 100, 50, false},
+                      {"2", 1, 0, true},
+                      {"3", 100, 50, false},
+                      {"4", 100, 0, false}},
+         .gone_in = "4"},
+        /* a version before the first that has the bucket */
+        {.versions = {{"0", 100, 0, true}, {"1", 100, 50, false}, {"2", 100, 0, false}},
+         .gone_in = "2"},
     };
     assert_judged(cases, sizeof cases / sizeof *cases);
 }
@@ -100,6 +152,7 @@ int main(void) {
         cmocka_unit_test(gone_needs_evidence),
         cmocka_unit_test(a_stray_dump_is_no_return),
         cmocka_unit_test(a_return_is_told_by_its_rate),
+        cmocka_unit_test(versions_that_were_little_watched_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,7 @@ void bucket_note_add(struct strbuf *b, const struct bucket_note *n) {
                returned || again ? "gone since " : "by the counts fixed in ", n->gone_in);
     add_clause(b, ", ", "too few to say whether it came back: seen again in ",
                again ? n->again_in : NULL);
+    add_clause(b, ", ", "though less than 90 % of the time was watched in ", n->unwatched_in);
     add_clause(b, "; ", "seen since ", n->first_day);
     add_clause(b, is_said(n->first_day) ? " in " : "; ",
                is_said(n->first_day) ? "" : "seen since version ", n->first_version);
@@ -47,13 +48,21 @@ void bucket_note_add(struct strbuf *b, const struct bucket_note *n) {
 void bucket_note_json(struct jsonw *w, const struct bucket_note *n) {
     const struct {
         const char *name, *text;
-    } rows[] = {{"first_day", n->first_day}, {"first_version", n->first_version},
-                {"last_day", n->last_day},   {"last_version", n->last_version},
-                {"gone_in", n->gone_in},     {"returned_in", n->returned_in},
-                {"again_in", n->again_in},   {"fixed_in", n->fixed_in},
-                {"back_in", n->back_in},     {"back_alone", n->back_alone},
-                {"owner", n->owner},         {"note", n->note},
-                {"link", n->link},           {"ignore", n->ignore}};
+    } rows[] = {{"first_day", n->first_day},
+                {"first_version", n->first_version},
+                {"last_day", n->last_day},
+                {"last_version", n->last_version},
+                {"gone_in", n->gone_in},
+                {"returned_in", n->returned_in},
+                {"again_in", n->again_in},
+                {"unwatched_in", n->unwatched_in},
+                {"fixed_in", n->fixed_in},
+                {"back_in", n->back_in},
+                {"back_alone", n->back_alone},
+                {"owner", n->owner},
+                {"note", n->note},
+                {"link", n->link},
+                {"ignore", n->ignore}};
     jsonw_member_object(w, "history");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (is_said(rows[i].text)) {

@@ -25,6 +25,8 @@ struct bucket_note {
     /* According to the counts, a version after `gone_in` that has the bucket again, if that is too
      * little to tell whether it returned. */
     const char *again_in;
+    const char *unwatched_in; /* one of the versions from `gone_in` on of which too little time was
+                                 watched to rely on that */
     const char *fixed_in, *owner, *note, *link; /* words that people wrote */
     const char *ignore; /* day until which people ignore the bucket, or "ever" */
     bool ignored;       /* `ignore` holds today */

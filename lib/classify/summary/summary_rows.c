@@ -14,7 +14,7 @@
 #include "classify/summary/shown.h"
 
 /* ROW_BYTES_MIN: minimum number of bytes of a row, one for each of its numbers. */
-enum { ROWS_VERSION = 4, ROW_BYTES_MIN = 17 };
+enum { ROWS_VERSION = 5, ROW_BYTES_MIN = 17 };
 
 /* The facets of a row. Only for versions the numbers of dumps are written. */
 static const enum summary_facet row_facets[] = {SUMMARY_VERSION, SUMMARY_OS, SUMMARY_DEVICE,
@@ -93,6 +93,7 @@ static void put_gone(struct rows_writer *w, const struct summary_gone *gone) {
         put_gone_text(w, g->gone_in);
         put_gone_text(w, g->returned_in);
         put_gone_text(w, g->again_in);
+        put_gone_text(w, g->unwatched_in);
         put_gone_text(w, g->new_in);
     }
 }
@@ -263,13 +264,14 @@ static const char *take_gone_text(struct rows_reader *r) {
 }
 
 static void take_gone(struct rows_reader *r, struct summary_rows *out) {
-    for (size_t count = take_count(r, 5); count && !r->failed && !r->numbers.failed; count--) {
+    for (size_t count = take_count(r, 6); count && !r->failed && !r->numbers.failed; count--) {
         struct gone_bucket g = {.id = reader_uleb128(&r->numbers)};
         g.gone_in = take_gone_text(r);
         g.returned_in = take_gone_text(r);
         g.again_in = take_gone_text(r);
+        g.unwatched_in = take_gone_text(r);
         g.new_in = take_gone_text(r);
-        if (!g.gone_in && (g.returned_in || g.again_in)) {
+        if (!g.gone_in && (g.returned_in || g.again_in || g.unwatched_in)) {
             reader_fail(&r->numbers);
         }
         r->failed = !VEC_PUSH(&out->gone, g) || r->failed;

@@ -28,7 +28,7 @@ static void write_again(struct summary_rows *read, struct strbuf *out) {
     for (size_t i = 0; i < read->gone.len; i++) {
         const struct gone_bucket *b = &read->gone.data[i];
         require(!b->gone_in || strlen(b->gone_in) < SUMMARY_TEXTS_MAX);
-        require(b->gone_in || (!b->returned_in && !b->again_in));
+        require(b->gone_in || (!b->returned_in && !b->again_in && !b->unwatched_in));
     }
     const struct summary_gone gone = {read->gone.data, read->gone.len};
     require(summary_write_rows(&s, first, &gone, out, NULL) == ST_OK);

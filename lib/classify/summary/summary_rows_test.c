@@ -16,10 +16,10 @@ enum { FIRST = 1, ROWS = 3 };
 static const struct summary_value versions[] = {{.text = "5.0", .dumps = 300},
                                                 {.text = "5.1", .dumps = 2}};
 static const struct summary_value systems[] = {{.text = "iOS 18.7"}};
-static const struct gone_bucket gone[] = {{0xabcdef012345, "5.1", NULL, NULL, NULL},
-                                          {7, "5.0", "5.1", NULL, NULL},
-                                          {8, "5.0", NULL, "5.2", NULL},
-                                          {9, NULL, NULL, NULL, "5.2"}};
+static const struct gone_bucket gone[] = {{0xabcdef012345, "5.1", NULL, NULL, NULL, NULL},
+                                          {7, "5.0", "5.1", NULL, "5.0", NULL},
+                                          {8, "5.0", NULL, "5.2", NULL, NULL},
+                                          {9, NULL, NULL, NULL, NULL, "5.2"}};
 
 /* Makes a summary of FIRST buckets, with ROWS more if `all`. */
 static struct summary summary_of(bool all) {
@@ -60,6 +60,7 @@ static void assert_same_gone(const struct gone_bucket *a, const struct gone_buck
     assert_same_version(a->gone_in, b->gone_in);
     assert_same_version(a->returned_in, b->returned_in);
     assert_same_version(a->again_in, b->again_in);
+    assert_same_version(a->unwatched_in, b->unwatched_in);
     assert_same_version(a->new_in, b->new_in);
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <string.h>
 
 #include "base/gz.h"
@@ -13,14 +14,19 @@
 #include "dump/input/report_formats.h"
 #include "triage/classify_history.h"
 
-enum { EXPOSURE_PEEK = 4 /* a byte order mark and one byte */ };
+enum {
+    EXPOSURE_PEEK = 4, /* a byte order mark and one byte */
+    EXPOSURE_PAUSE_MS = 100
+};
 
 struct exposure_input {
     struct triage *t;
     const struct exposure_filter *sessions, *table;
     struct classify_history *kept; /* keeps the records; NULL = they are added to t */
+    int fd;                        /* the current file's */
     bool unended;                  /* the last line of a table has no line feed */
     bool broken;                   /* the history can take no more records */
+    struct err uncommitted;        /* the failure of a commit before a read that may wait */
 };
 
 /* ---- session records and metric payloads ---- */
@@ -29,6 +35,9 @@ static enum st expose_record(struct exposure_input *x, const char *text, size_t 
                              struct err *e) {
     if (!x->kept) {
         return triage_add_session(x->t, x->sessions, text, len, e);
+    }
+    if (x->broken) {
+        return err_copy(e, &x->uncommitted);
     }
     enum st st = history_add_session(x->kept->h, text, len, e);
     x->broken = st != ST_OK && (e->code == ERR_NOMEM || e->code == ERR_IO);
@@ -52,6 +61,29 @@ static enum st expose_document(struct exposure_input *x, const char *text, size_
     return st == ST_NONE ? expose_record(x, text, len, e) : st;
 }
 
+static bool exposure_comes(const struct exposure_input *x, int ms) {
+    struct pollfd p = {.fd = x->fd, .events = POLLIN};
+    return poll(&p, 1, ms) != 0;
+}
+
+static bool exposure_is_ready(void *ctx) {
+    return exposure_comes(ctx, 0);
+}
+
+/* Leaves the history to other writers before a read that may wait, because a FIFO can keep this
+ * process waiting for any time; but not in a short pause. */
+static bool leave_history(void *ctx) {
+    struct exposure_input *x = ctx;
+    if (exposure_comes(x, EXPOSURE_PAUSE_MS)) {
+        return true;
+    }
+    if (!x->broken && classify_commit_history(x->kept, true, &x->uncommitted) != ST_OK) {
+        x->broken = true;
+        err_context(&x->uncommitted, "%s", x->kept->path);
+    }
+    return false;
+}
+
 /* Counts the documents of `in` up to the first that is neither a session record nor a metric
  * payload. ST_ERR also if lines between them are no documents. Takes ownership of `in`. */
 static enum st expose_documents(struct exposure_input *x, struct gz_input *in, struct err *e) {
@@ -62,6 +94,9 @@ static enum st expose_documents(struct exposure_input *x, struct gz_input *in, s
     enum st st = dump_stream_open_input(&stream, in, e);
     if (st != ST_OK) {
         return ST_ERR;
+    }
+    if (x->kept) {
+        dump_stream_ask(stream, exposure_is_ready, leave_history, x);
     }
     while ((st = dump_stream_next(stream, &document, &size, &line, e)) == ST_OK &&
            (st = expose_document(x, document, size, e)) == ST_OK) {
@@ -124,6 +159,7 @@ static enum st expose_file(struct exposure_input *x, const char *path, struct er
         return errno == ENOENT ? err_set(e, ERR_IO, "no such file")
                                : err_sys(e, errno, "cannot be opened");
     }
+    x->fd = fd;
     if (gz_input_open(&in, fd, path, e) != ST_OK) {
         return ST_ERR;
     }
@@ -171,7 +207,11 @@ bool classify_keep_exposure(struct classify_history *h, const struct cli_list *f
     struct exposure_input x = {.kept = h};
     bool ok = true;
     for (size_t i = 0; ok && i < files->len; i++) {
-        ok = expose_one(&x, cli_file_of(files->data[i]), failures);
+        struct err e = {0};
+        const char *path = cli_file_of(files->data[i]);
+        /* Opening a FIFO waits for its writer, and the history is left to others then. */
+        ok = classify_commit_history(h, true, &e) == ST_OK || cli_fail(failures, h->path, &e);
+        ok = ok && expose_one(&x, path, failures);
     }
     return ok;
 }

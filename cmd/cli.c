@@ -103,6 +103,8 @@ bool cli_fail(struct cli_failures *f, const char *where, const struct err *e) {
     }
     f->count++;
     f->no_room += e->no_room;
+    f->damaged += e->code == ERR_TRUNCATED || e->code == ERR_FORMAT || e->code == ERR_LIMIT ||
+                  e->code == ERR_UNSUPPORTED;
     snprintf(f->last, sizeof f->last, "%s", e->text);
     if (where && ++f->of_input > PRINTED_OF_INPUT) {
         f->unprinted++;

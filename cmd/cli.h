@@ -198,6 +198,7 @@ struct cli_failures {
     size_t printed, untold;
     char last[ERR_TEXT_SIZE]; /* text of the last failure that cli_fail counted */
     size_t no_room; /* number of those whose reason was a full disk (no_room in struct err) */
+    size_t damaged; /* number of those whose reason was the data: reading it again fails again */
     /* NULL, or the lines that are not printed again, for work that is tried again and again; what
      * is printed is added. */
     struct cli_told *told;

@@ -434,10 +434,11 @@ static enum watch_answer watch_add(void *ctx, char *path) {
 static bool watch_report(void *ctx, const char *page, struct strbuf *metrics) {
     const struct classify_report *r = ctx;
     struct classify_run *run = r->run;
-    size_t before = run->dumps.failures.count;
+    struct cli_failures *failures = &run->dumps.failures;
+    const size_t before = failures->count, damaged = failures->damaged;
     struct err e = {0};
     if (!classify_set_today(&classify_tool, run->history) ||
-        !classify_keep_history(run->history, &classify_tool, &run->dumps.failures) ||
+        !classify_keep_history(run->history, &classify_tool, failures) ||
         take_from_history(run, r->s) != CLI_OK) {
         return false;
     }
@@ -445,14 +446,14 @@ static bool watch_report(void *ctx, const char *page, struct strbuf *metrics) {
         classify_fail(run, NULL, &e);
         return false;
     }
-    if (!classify_find_gone(run->history, ever_of(run), &run->dumps.failures)) {
+    if (!classify_find_gone(run->history, ever_of(run), failures)) {
         return false;
     }
-    const struct history_counts *c = history_counts_of(run->history->h);
-    classify_metrics(metrics, run->triage, c);
+    classify_metrics(metrics, run->triage, history_counts_of(run->history->h));
     print_page(r, page, NULL);
-    return classify_notes_were_read(run->history, &run->dumps.failures) &&
-           run->dumps.failures.count == before;
+    (void)classify_notes_were_read(run->history, failures);
+    /* What is damaged was told and left out; writing the report again would not change that. */
+    return failures->count - before == failures->damaged - damaged;
 }
 
 static int classify_watch_folder(struct classify_run *run, struct classify_settings *s,
@@ -481,10 +482,12 @@ static int open_history(struct classify_run *run, struct classify_settings *s,
     s->output.note_ctx = h;
     s->gate.ignored = classify_history_ignores;
     s->gate.ignored_ctx = h;
-    bool adds =
-        s->watch.folder || s->gate.exposure.len || (p->operand_count && !h->mark && !h->check);
-    return classify_open_history(h, &classify_tool, adds, classify_cap_given(s), &s->cap_s,
-                                 &run->dumps.failures);
+    bool adds = s->gate.exposure.len || (p->operand_count && !h->mark && !h->check);
+    return s->watch.folder
+               ? classify_open_watched(&s->watch, h, &classify_tool, classify_cap_given(s),
+                                       &s->cap_s, &run->dumps.failures)
+               : classify_open_history(h, &classify_tool, adds, classify_cap_given(s), &s->cap_s,
+                                       &run->dumps.failures);
 }
 
 /* Runs --mark, --forget-user or --check. Returns the exit status. */
@@ -513,6 +516,9 @@ static int classify(struct classify_run *run, struct classify_settings *s,
         return classify_lint_rules(run, s, p);
     }
     int status = open_history(run, s, p);
+    if (status == CLI_OK && s->watch.folder && !s->history.h) {
+        return CLI_OK; /* a signal ended the wait for room */
+    }
     if (status == CLI_OK && s->history.marks) {
         return classify_list_marks(&s->history, &classify_tool, &s->output, &run->dumps.failures);
     }

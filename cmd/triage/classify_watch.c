@@ -14,7 +14,6 @@
 #include "base/hash.h"
 #include "classify/print/bucket_list.h"
 #include "history/arrivals.h"
-#include "triage/classify_history.h"
 
 enum {
     WATCH_LOOK_MS = 1000,
@@ -106,12 +105,16 @@ static bool write_report(const struct classify_watch *w, const struct watch_ops 
     struct strbuf path = {0}, metrics = {0};
     struct cli_output out;
     strbuf_addf(&path, "%s/report.html", w->out);
+    const size_t damaged = failures->damaged;
     bool ok = !path.failed && ops->report(ops->ctx, strbuf_cstr(&path), &metrics);
     strbuf_clear(&path);
     strbuf_addf(&path, "%s/metrics.prom", w->out);
     add_metric(&metrics, "files_done_total", "counter", "Files taken whole.", w->done);
     add_metric(&metrics, "files_refused_total", "counter", "Files refused, whole or in part.",
                w->refused);
+    add_metric(&metrics, "report_faults", "gauge",
+               "What the report leaves out, as it is damaged in the history.",
+               failures->damaged - damaged);
     add_metric(&metrics, "report_timestamp_seconds", "gauge", "When the report was written.",
                (uint64_t)time(NULL));
     const size_t before = failures->count;
@@ -133,6 +136,7 @@ static bool report_again(struct classify_watch *w, const struct watch_ops *ops,
         return false;
     }
     const bool failed = w->report_failed;
+    const size_t before = failures->count;
     failures->told = &w->report_told;
     w->report_failed = !write_report(w, ops, failures);
     failures->told = NULL;
@@ -142,7 +146,9 @@ static bool report_again(struct classify_watch *w, const struct watch_ops *ops,
         w->wait_ms = w->wait_ms < REPORT_WAIT_MS ? w->wait_ms : REPORT_WAIT_MS;
         return false;
     }
-    w->report_told.count = 0;
+    if (failures->count == before) {
+        w->report_told.count = 0;
+    }
     if (failed) {
         cli_say(failures->tool, "%s: the report is written again", w->out);
     }
@@ -242,6 +248,27 @@ static enum st look_for_files(struct classify_watch *w, struct arrivals **a,
     wait_for_room(w, NULL, failures, e);
     failures->told = NULL;
     return ST_NONE;
+}
+
+int classify_open_watched(struct classify_watch *w, struct classify_history *h,
+                          const struct cli_tool *tool, bool cap_given, uint64_t *cap_s,
+                          struct cli_failures *failures) {
+    int status;
+    catch_signals();
+    failures->told = &w->told;
+    for (;;) {
+        const size_t lacked = failures->no_room;
+        struct err e = {0};
+        status = classify_open_history(h, tool, true, cap_given, cap_s, failures);
+        if (status == CLI_OK || failures->no_room == lacked || watch_ends) {
+            break;
+        }
+        err_no_room(&e);
+        wait_for_room(w, NULL, failures, &e);
+        (void)poll(NULL, 0, WATCH_LOOK_MS);
+    }
+    failures->told = NULL;
+    return watch_ends ? CLI_OK : status;
 }
 
 int classify_watch(struct classify_watch *w, const struct watch_ops *ops,

@@ -7,6 +7,7 @@
 #include "classify/stats/triage.h"
 #include "cli.h"
 #include "history/run_history.h"
+#include "triage/classify_history.h"
 
 /* What became of a file. */
 enum watch_answer {
@@ -20,8 +21,9 @@ enum watch_answer {
 struct watch_ops {
     /* Adds a file to the history, and commits. */
     enum watch_answer (*add)(void *ctx, char *path);
-    /* Writes the page to the file at path `page`, and appends the metrics to `metrics`. False: an
-     * error was printed. */
+    /* Writes the page to the file at path `page`, and appends the metrics to `metrics`. What cannot
+     * be read of the history is printed, and the rest is written. False: an error was printed, and
+     * it must be tried again. */
     bool (*report)(void *ctx, const char *page, struct strbuf *metrics);
     void *ctx;
 };
@@ -38,7 +40,8 @@ struct classify_watch {
     bool report_failed; /* the last report could not be written */
     uint64_t report_ms; /* monotonic time of the last try to write the report, in ms */
     uint64_t wait_ms;   /* time from a failed report to the next try */
-    /* What was printed since a file was last settled, and since a report was last written. */
+    /* What was printed since a file was last settled, and since a report of all of the history was
+     * last written. */
     struct cli_told told, report_told;
 };
 
@@ -47,6 +50,11 @@ struct classify_watch {
  * printed. */
 bool classify_check_watch(const struct cli_tool *tool, const struct classify_watch *w,
                           const char *history, bool excluded);
+/* Opens the history of a watch as classify_open_history does, and waits while a disk is full, which
+ * is printed once. CLI_OK with h->h NULL: SIGTERM or SIGINT ended the wait. */
+int classify_open_watched(struct classify_watch *w, struct classify_history *h,
+                          const struct cli_tool *tool, bool cap_given, uint64_t *cap_s,
+                          struct cli_failures *failures);
 /* Checks the folder once a second, until SIGTERM or SIGINT, which end the watch between two files.
  * Writes the report and the metrics at first, after files have come, each half minute while more
  * come, and after the symbols have changed; what cannot be written is tried again, after 1 s

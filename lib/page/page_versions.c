@@ -83,10 +83,9 @@ static void put_release_rates(struct page_writer *p, const struct summary_versio
             page_markup(p, "unknown");
         }
     }
-    page_markup(p, "<td>");
+    page_markup(p, r->carries ? "<td>" : "<td colspan=2>");
     if (!r->carries) {
-        page_markup(p, r->days_lack_time ? "many days without sessions<td>"
-                                         : "too little to tell<td>");
+        page_markup(p, r->days_lack_time ? "many days without sessions" : "too little to tell");
         return;
     }
     page_markup(p, text_rate(hourly_ppm(r->rated_stalls, r->foreground_ms), number));

@@ -454,7 +454,10 @@ async function tellsTheData() {
   const gap = await open(write('gap', ['-'], stallsIn('slow', '1.0', 3).replace('2026-11-21', '2026-11-24')));
   ok((await gap.textContent('.charts')).includes('none on 2026-11-21, 2026-11-23'), 'days on which nothing came are told', await gap.textContent('.charts'));
   await gap.context().close();
-  const narrow = await open(write('narrow', ['-'], RELEASES), {viewport: {width: 400, height: 800}});
+  fs.writeFileSync(sessions, hoursOf('1.0', 20000) + hoursOf('2.0', 16, 0.625));
+  const narrow = await open(write('narrow', ['--exposure', sessions, '-'], RELEASES + stallsIn('steady', '11.22.33-beta.1234567', 12)), {viewport: {width: 400, height: 800}});
+  const wide = await narrow.$$eval('table.versions, table.versions *', (nodes) => Math.max(...nodes.map((n) => n.getBoundingClientRect().right)));
+  ok(wide <= 400 && await narrow.evaluate(() => document.documentElement.scrollWidth) <= 400, 'on a narrow screen the table of versions is no wider', wide);
   await narrow.selectOption('#sorts', 'stalls');
   await narrow.waitForFunction(() => location.hash.includes('sort=-stalls'));
   ok((await column(narrow, 1))[0].startsWith('steady') && await narrow.isVisible('#buckets tbody tr:first-child td:nth-child(8)'), 'on a narrow screen a list has the orders, and rows have all numbers');

@@ -433,15 +433,21 @@ static void put_dumps(struct page_writer *p, const struct summary_bucket *b, siz
 void page_put_explaining(struct page_writer *p, const char *id, const char *before,
                          const char *behind) {
     page_markup(p, before);
-    strbuf_addf(&p->text, "stallclassify --explain %s ", id);
-    page_put_all(p, *p->o->inputs ? p->o->inputs : "DUMPS");
+    if (*p->o->inputs || !*p->o->history) {
+        strbuf_addf(&p->text, "stallclassify --explain %s ", id);
+        page_put_all(p, *p->o->inputs ? p->o->inputs : "DUMPS");
+    } else {
+        page_markup(p, "stallclassify --history ");
+        page_put_all(p, p->o->history);
+        strbuf_addf(&p->text, " --explain %s", id);
+    }
     page_markup(p, behind);
 }
 
 /* Writes the commands that show more of a bucket, and that note something about it. */
 static void put_commands(struct page_writer *p, const char *id) {
+    page_put_explaining(p, id, "<pre class=paste>", "</pre>");
     if (*p->o->inputs || !*p->o->history) {
-        page_put_explaining(p, id, "<pre class=paste>", "</pre>");
         strbuf_addf(&p->text, "<pre class=paste>stallclassify --annotate --where level1=%s ", id);
         page_put_all(p, *p->o->inputs ? p->o->inputs : "DUMPS");
         page_markup(p, "</pre>");

@@ -334,7 +334,7 @@ const inside = make('tr', {class: 'inside'}, make('td', {colspan: String(table.t
 function commandsOf(entry) {
   const inputs = texts[data.inputs], db = texts[data.history];
   return make('div', {id: entry.id}, make('p', {class: 'more'}, 'Only the first ' + details.size + ' buckets are in detail. These show more of it:'),
-    ...(inputs ? ['--explain ' + entry.id + ' ' + inputs, '--annotate --where level1=' + entry.id + ' ' + inputs] : ['--history ' + db + ' -F html --detail ' + (entry.rank + 1) + ' -o report.html']).map((line) => make('pre', {class: 'paste'}, 'stallclassify ' + line)),
+    ...(inputs ? ['--explain ' + entry.id + ' ' + inputs, '--annotate --where level1=' + entry.id + ' ' + inputs] : ['--history ' + db + ' --explain ' + entry.id, '--history ' + db + ' -F html --detail ' + (entry.rank + 1) + ' -o report.html']).map((line) => make('pre', {class: 'paste'}, 'stallclassify ' + line)),
     db ? make('pre', {class: 'paste'}, 'stallclassify --history ' + db + ' --mark ' + entry.id + ' owner=NAME fixed-in=VERSION note=TEXT') : '',
     ...Object.keys(FACETS).map((facet) => {
       const values = valuesOf(entry, facet);

@@ -481,6 +481,7 @@ async function notesInAHistory() {
     await page.click('#buckets tbody tr:not(.inside):nth-of-type(' + row + ') td:first-child');
     const lines = await page.$$eval('.inside .paste', (nodes) => nodes.map((n) => n.textContent)), mark = lines.find((line) => line.includes('--mark'));
     ok(mark && !lines.some((line) => line.includes('DUMPS')), 'a bucket of a history has lines that need no dumps', lines);
+    ok(lines.some((line) => /^stallclassify --history .* --explain [0-9a-f]{12}$/.test(line)), 'one of which explains it', lines);
     for (const line of lines) {
       execFileSync('sh', ['-c', line.replace('stallclassify', '"$0"').replace('report.html', '/dev/null'), stallclassify], {stdio: 'pipe'});
     }

@@ -189,7 +189,25 @@ static size_t choose_most(const struct summary_values *v, bool ms,
     return count;
 }
 
-static void put_values(struct page_writer *p, const char *title, const struct summary_values *v) {
+/* Writes, in brackets, the share that the value has of all dumps, with which the bucket's is to be
+ * compared: most stalls of a bucket are on the system that most users have. */
+static void put_usual_share(struct page_writer *p, const struct summary_values *all,
+                            const char *text) {
+    uint64_t own = 0, sum = 0;
+    for (size_t i = 0; all && i < all->count; i++) {
+        own += strcmp(all->values[i].text, text) == 0 ? all->values[i].dumps : 0;
+        sum += all->values[i].dumps;
+    }
+    if (own) {
+        page_markup(p, " (all ");
+        page_put_share(p, own, sum);
+        page_markup(p, ")");
+    }
+}
+
+/* all: the values of the dumps of all buckets; NULL = they are not told. */
+static void put_values(struct page_writer *p, const char *title, const struct summary_values *v,
+                       const struct summary_values *all) {
     const struct summary_value *most[VALUES_MOST];
     uint64_t sum;
     bool ms = v->count && v->values[0].ms;
@@ -201,11 +219,12 @@ static void put_values(struct page_writer *p, const char *title, const struct su
     for (size_t i = 0; i < count; i++) {
         page_markup(p, i ? ", <bdi>" : "<bdi>");
         page_put(p, most[i]->text);
-        page_markup(p, v->count > 1 ? "</bdi> <small>" : "</bdi> only");
+        page_markup(p, v->count > 1 ? "</bdi> <small>" : "</bdi> only<small>");
         if (v->count > 1) {
             page_put_share(p, amount_of(most[i], ms), sum);
-            page_markup(p, "</small>");
         }
+        put_usual_share(p, all, most[i]->text);
+        page_markup(p, "</small>");
     }
     if (v->count > count) {
         strbuf_addf(&p->text, " and %zu more", v->count - count);
@@ -216,19 +235,21 @@ static void put_values(struct page_writer *p, const char *title, const struct su
 }
 
 static void put_facets(struct page_writer *p, const struct summary_bucket *b) {
-    static const struct {
+    const struct {
         const char *title;
         enum summary_facet facet;
-    } rows[] = {{"versions", SUMMARY_VERSION}, {"systems", SUMMARY_OS},
-                {"devices", SUMMARY_DEVICE},   {"screens", SUMMARY_SCREEN},
-                {"actions", SUMMARY_ACTION},   {"framework", SUMMARY_FRAMEWORK}};
+        const struct summary_values *all;
+    } rows[] = {
+        {"versions", SUMMARY_VERSION, NULL},         {"systems", SUMMARY_OS, &p->s->oses},
+        {"devices", SUMMARY_DEVICE, &p->s->devices}, {"screens", SUMMARY_SCREEN, NULL},
+        {"actions", SUMMARY_ACTION, NULL},           {"framework", SUMMARY_FRAMEWORK, NULL}};
     page_markup(p, "<h3>Who has it</h3><div class=charts>");
     page_put_distribution(p, b->durations);
     page_put_versions(p, &b->by[SUMMARY_VERSION]);
     page_put_days(p, &b->by[SUMMARY_DAY]);
     page_markup(p, "</div><dl class=facts>");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        put_values(p, rows[i].title, &b->by[rows[i].facet]);
+        put_values(p, rows[i].title, &b->by[rows[i].facet], rows[i].all);
     }
     if (p->has_trend) {
         bool knows = page_knows_ms(&b->by[SUMMARY_VERSION]);
@@ -240,7 +261,7 @@ static void put_facets(struct page_writer *p, const struct summary_bucket *b) {
                                    : " <small>of the version's dumps</small>");
     }
     if (b->parts.count > 1) {
-        put_values(p, "more exactly", &b->parts);
+        put_values(p, "more exactly", &b->parts, NULL);
     }
     page_markup(p, "</dl>");
 }

@@ -451,6 +451,11 @@ async function tellsTheData() {
   ok(facts.includes('a stall counts 30.0s of lost time at most'), 'the cap is said', facts);
   is(few.said, [], 'the console has said nothing');
   await few.context().close();
+  const onSystem = (os, text) => text.replace(/"user":/g, '"device":{"os":"' + os + '"},"user":');
+  const systems = await open(write('systems', ['-'], onSystem('iOS 18.7', stallsIn('slow', '1.0', 6)) + onSystem('iOS 17.1', stallsIn('slow', '1.1', 4)) + onSystem('iOS 17.1', stallsIn('other', '1.0', 10))));
+  await systems.click('#buckets tbody tr:has-text("slow") a');
+  ok((await systems.textContent('.inside')).includes('iOS 18.7 60.0% (all 30.0%), iOS 17.1 40.0% (all 70.0%) of its dumps'), 'the shares of systems stand beside those of all dumps', await systems.textContent('.inside dl'));
+  await systems.context().close();
   const gap = await open(write('gap', ['-'], stallsIn('slow', '1.0', 3).replace('2026-11-21', '2026-11-24')));
   ok((await gap.textContent('.charts')).includes('none on 2026-11-21, 2026-11-23'), 'days on which nothing came are told', await gap.textContent('.charts'));
   await gap.context().close();

@@ -419,6 +419,8 @@ enum st summary_make(struct summary *s, const struct triage *t, const struct gat
     find_app(&m);
     fill_head(&m);
     fill_buckets(&m, detail);
+    s->oses = values_of_facet(&m, &t->total.facets[FACET_OS]);
+    s->devices = values_of_facet(&m, &t->total.facets[FACET_DEVICE]);
     summary_add_versions(&m);
     if (g) {
         summary_add_gate(&m, g);

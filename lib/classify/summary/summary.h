@@ -158,7 +158,8 @@ struct summary {
     /* Buckets that only the baseline has; only id, title, change and marks have values, and cause,
      * place and why are "". */
     VEC(struct summary_bucket) gone;
-    struct summary_values causes, days; /* stalled time by cause and day */
+    struct summary_values causes, days;  /* stalled time by cause and day */
+    struct summary_values oses, devices; /* all dumps by system and device */
     /* All versions of the dumps, ascending. They relate a bucket's amounts to the hours of each
      * version or, if `rated` is false, to its stalled time or dumps. */
     VEC(struct summary_version) releases;

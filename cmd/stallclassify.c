@@ -461,6 +461,9 @@ static int classify_watch_folder(struct classify_run *run, struct classify_setti
     struct classify_report report = {run, s, p};
     const struct watch_ops ops = {watch_add, watch_report, &report};
     struct triage_options o = options_of(run, s);
+    if (!run->history->h) {
+        return CLI_OK; /* a signal ended the wait for room */
+    }
     if (!classify_begin_history(run->history, &o, &run->dumps.failures)) {
         return CLI_FAILED;
     }
@@ -516,9 +519,6 @@ static int classify(struct classify_run *run, struct classify_settings *s,
         return classify_lint_rules(run, s, p);
     }
     int status = open_history(run, s, p);
-    if (status == CLI_OK && s->watch.folder && !s->history.h) {
-        return CLI_OK; /* a signal ended the wait for room */
-    }
     if (status == CLI_OK && s->history.marks) {
         return classify_list_marks(&s->history, &classify_tool, &s->output, &run->dumps.failures);
     }

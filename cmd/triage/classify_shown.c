@@ -221,3 +221,20 @@ void classify_keep_page(struct classify_history *h, struct triage *t, const stru
         (void)!history_keep_page(h->h, &h->span, t, rows, shown, &e);
     }
 }
+
+void classify_say_narrowed(const struct classify_history *h, const char *text,
+                           const struct where *where, struct strbuf *out) {
+    char day[HISTORY_DAY_SIZE];
+    if (h->span.since != INT32_MIN) {
+        strbuf_addf(out, "days from %s on", history_day_text(h->span.since, day));
+    }
+    if (h->span.until != INT32_MAX) {
+        strbuf_addf(out, "%s %s", out->len ? "up to" : "days up to",
+                    history_day_text(h->span.until, day));
+    }
+    if (where && *text) {
+        bool marks = where_asks_marks(where);
+        strbuf_addf(out, "%s%s with %s%s", out->len ? "; " : "", marks ? "buckets" : "dumps", text,
+                    marks ? ", while sums and pictures are of all" : "");
+    }
+}

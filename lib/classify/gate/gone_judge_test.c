@@ -27,7 +27,7 @@ static void assert_judged(const struct gone_case *c, size_t count) {
         while (versions < GONE_VERSIONS && c[i].versions[versions].text) {
             versions++;
         }
-        gone_judge(c[i].versions, versions, c[i].weight ? c[i].weight : 1, &b);
+        gone_judge(c[i].versions, versions, c[i].weight > 0 ? c[i].weight : 1, &b);
         assert_text(b.gone_in, c[i].gone_in);
         assert_text(b.returned_in, c[i].returned_in);
         assert_text(b.again_in, c[i].again_in);

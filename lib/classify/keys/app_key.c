@@ -4,9 +4,9 @@
 #include "classify/keys/keyer_private.h"
 
 /* The kinds of frames that can make up a key: frames of the app; if there are none, frames of a
- * vendor that have names, because nameless ones change with each build; else its nameless frames;
- * else frames of libraries that were linked into the app, by their source files; else
- * frames of the app that rules skip. */
+ * vendor that have names, because nameless ones change with each build, if two functions have; else
+ * all of its frames; else frames of libraries that were linked into the app, by their source files;
+ * else frames of the app that rules skip. */
 enum stand_in { STAND_APP, STAND_VENDOR, STAND_NAMELESS, STAND_LINKED, STAND_SKIPPED, STAND_INS };
 
 static bool stands_in(const struct frame_info *info, enum stand_in who) {
@@ -32,6 +32,22 @@ static size_t find_stand_in(const struct keyer *k, const struct judged_stack *s,
         from++;
     }
     return from;
+}
+
+/* Do frames of this kind, if it leaves nameless frames out, tell less than all frames of the vendor
+ * would: are they of one function, which may be the entry to all that the library does? */
+static bool tells_too_little(const struct keyer *k, const struct judged_stack *s, enum stand_in who,
+                             size_t first) {
+    if (who != STAND_VENDOR) {
+        return false;
+    }
+    const struct frame_info *info = judged_at(k, s, first)->info;
+    for (size_t i = first; i < s->cut; i = find_stand_in(k, s, who, i + 1)) {
+        if (judged_at(k, s, i)->info->canonical != info->canonical) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Returns the index of the innermost frame of this kind; with STAND_LINKED, of the innermost one
@@ -364,7 +380,7 @@ bool app_keys(struct keyer *k, const struct judged_stack *s, struct key levels[K
     bool generic = false;
     for (int who = 0; who < STAND_INS; who++) {
         size_t first = first_stand_in(k, s, (enum stand_in)who);
-        if (first < s->cut) {
+        if (first < s->cut && !tells_too_little(k, s, (enum stand_in)who, first)) {
             first = who == STAND_SKIPPED ? last_stand_in(k, s, STAND_SKIPPED, first) : first;
             bool ok = add_framework(k, s, first, levels);
             add_functions(k, s, (enum stand_in)who, first, levels, action);

@@ -248,6 +248,11 @@ static void a_nameless_frame_of_a_vendor_is_passed_over_if_others_have_names(voi
     expect_key(*state, &named, 1, "Firebase!FIRLoad <- Firebase!FIRGo");
     expect_key(*state, &inside, 1, "Firebase!FIRLoad <- Firebase!FIRGo");
     expect_key(*state, &inside, 2, "Firebase!FIRLoad <- Firebase!FIRGo");
+    /* one function may be the only one that the library exports, and the entry to all it does */
+    struct fixture entry = {0};
+    STACK(&entry, 1, "libsystem_kernel.dylib pread", "FirebaseCore ?", "FirebaseCore FIRGo",
+          "FirebaseCore FIRGo", "CoreFoundation __CFRunLoopDoBlocks", LOOP);
+    expect_key(*state, &entry, 1, "ab01!+0x200 <- Firebase!FIRGo");
 }
 
 static void without_the_app_its_vendors_then_the_relevant_frames_then_images(void **state) {

@@ -11,7 +11,7 @@
 /* The versions of normalised names, of the meaning of rules and of the making of keys, which are
  * part of rules_hash. Increment one whenever lib/names gives other results, rules get another
  * meaning, or lib/classify/keys makes other keys, because ids then change. */
-static const char names_version[] = "names/7 rules/6 keys/11\n";
+static const char names_version[] = "names/7 rules/6 keys/12\n";
 
 const char *rule_place_text(enum rule_place p) {
     static const char *const texts[] = {"keep", "skip", "prefix", "cut"};

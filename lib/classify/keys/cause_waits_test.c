@@ -473,6 +473,39 @@ static void who_waits_for_a_lock_and_hardly_ran_did_not_draw(void **state) {
            "waits for the graphics processor (-[CAMetalLayer nextDrawable])");
 }
 
+/* The function that hands a picture over to the thread that draws lays it out, too. */
+static void who_works_in_a_wait_for_what_draws_does_not_wait(void **state) {
+    (void)state;
+    static const struct stack_text works[] = {
+        {1,
+         "main",
+         "running",
+         {"QtGui layOutText", "QtQuick QSGThreadedRenderLoop::polishAndSync",
+          "Shop -[Cart total]"}}};
+    static const struct stack_text waits[] = {
+        {1,
+         "main",
+         "waiting",
+         {"libsystem_kernel.dylib __psynch_cvwait", "libsystem_pthread.dylib _pthread_cond_wait",
+          "QtQuick QSGThreadedRenderLoop::polishAndSync", "Shop -[Cart total]"}}};
+    static const char told[] = "waits for the render thread (QSGThreadedRenderLoop::polishAndSync)";
+    expect("\"kind\":\"hang\",\"cpu_permille\":980", works, 1, CAUSE_COMPUTE,
+           "on a processor for 98% of the stall in -[Cart total]");
+    expect("\"kind\":\"hang\"", works, 1, CAUSE_COMPUTE,
+           "is in -[Cart total], was running (layOutText); how much it ran is not known");
+    expect("\"kind\":\"hang\",\"cpu_permille\":20", works, 1, CAUSE_RENDER, told);
+    expect("\"kind\":\"hang\",\"cpu_permille\":20", waits, 1, CAUSE_RENDER, told);
+    expect("\"kind\":\"hang\"", waits, 1, CAUSE_RENDER, told);
+    /* another thread of the process may have run */
+    static const struct stack_text in_it[] = {
+        {1,
+         "main",
+         "waiting",
+         {"QtQuick QSGThreadedRenderLoop::polishAndSync", "Shop -[Cart total]"}}};
+    expect("\"kind\":\"hang\",\"cpu_permille\":980", waits, 1, CAUSE_RENDER, told);
+    expect("\"kind\":\"hang\",\"cpu_permille\":980", in_it, 1, CAUSE_RENDER, told);
+}
+
 static void a_thread_that_stands_still_in_memory_waits_for_a_page(void **state) {
     (void)state;
     static const struct stack_text blocked[] = {
@@ -549,6 +582,7 @@ int main(void) {
         cmocka_unit_test(who_waits_for_a_signal_waits_for_what_its_worker_does),
         cmocka_unit_test(who_ran_for_most_of_the_stall_did_not_wait_for_pages),
         cmocka_unit_test(who_waits_for_a_lock_and_hardly_ran_did_not_draw),
+        cmocka_unit_test(who_works_in_a_wait_for_what_draws_does_not_wait),
         cmocka_unit_test(a_thread_that_stands_still_in_memory_waits_for_a_page),
         cmocka_unit_test(a_nested_loop_that_waits_is_no_cause),
         cmocka_unit_test(the_recorders_own_frames_are_in_no_stack),

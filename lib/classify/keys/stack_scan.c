@@ -340,6 +340,9 @@ static bool may_wait(const struct keyer *k, const struct judged_stack *s) {
 static bool waits_innermost(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         const struct frame_info *info = scan_at(k, s, i);
+        if (info->waits && info->cause == CAUSE_RENDER) {
+            return true;
+        }
         if (info->framework[0] || info->callout || info->memory) {
             return false;
         }
@@ -359,12 +362,20 @@ static bool surely_worked(const struct keyer *k, const struct judged_stack *s) {
     return k->cpu_permille >= CPU_COMPUTES && !(k->cpu_of_process && waits_innermost(k, s));
 }
 
+/* Does the thread work in a function that is known to wait for what draws? Nameless code of a
+ * driver may draw by itself. */
+static bool is_work_in_wait(const struct keyer *k, const struct judged_stack *s,
+                            const struct frame_info *info) {
+    return info->resolved && (surely_worked(k, s) || scan_runs(k, s));
+}
+
 /* Do known facts contradict the cause of the frame? A thread that computes or draws runs, and a
  * thread that waits does not; CAUSE_COMPUTE is refuted, too, if the processor time is unknown and
  * the innermost frame does not show that the thread ran. If that does show it, the thread does not
- * wait for what one thread at a time holds: it just takes it, or gives it back. A frame outside of
- * a callout is no evidence of a wait, or of drawing, inside of the callout. told: the frame whose
- * cause the inner frames gave; NULL = there is none. */
+ * wait for what one thread at a time holds: it just takes it, or gives it back; nor does it wait in
+ * a function, further out, that hands a picture over. A frame outside of a callout is no evidence
+ * of a wait, or of drawing, inside of the callout. told: the frame whose cause the inner frames
+ * gave; NULL = there is none. */
 static bool is_refuted(const struct keyer *k, const struct judged_stack *s,
                        const struct frame_info *info, const struct frame_info *told,
                        bool called_out) {
@@ -372,7 +383,8 @@ static bool is_refuted(const struct keyer *k, const struct judged_stack *s,
         return called_out || surely_worked(k, s) || (info->exclusive && scan_runs(k, s));
     }
     if (info->cause == CAUSE_RENDER) {
-        return called_out || (!info->waits && (surely_waited(k, told) || may_wait(k, s)));
+        return called_out || (info->waits ? is_work_in_wait(k, s, info)
+                                          : surely_waited(k, told) || may_wait(k, s));
     }
     if (info->cause == CAUSE_DISK) {
         return surely_worked(k, s);

@@ -121,6 +121,18 @@ static void add_outcome(struct strbuf *b, const struct stall_key *key) {
 
 /* ---- one stack ---- */
 
+/* Only a rule of the kind RULE_WAIT lets processor time contradict a cause "waits for what draws".
+ */
+static void check_wait(struct corpus *c, const struct frame_info *info) {
+    const struct rule *cause = info->by[RULE_CAUSE];
+    if (cause && cause->cause == CAUSE_RENDER && strncmp(cause->reason, "waits for ", 10) == 0 &&
+        !info->waits) {
+        print_error("stack %s: %s is told to wait, and no rule says that it does no work\n",
+                    c->name, info->function);
+        c->wrong++;
+    }
+}
+
 static void check_frames(struct corpus *c) {
     struct strbuf verdict = {0};
     struct keyer *k = c->keyer;
@@ -133,6 +145,7 @@ static void check_frames(struct corpus *c) {
             info = k->frames.data[seen++].info; /* the info that the frame has with its caller */
         }
         strbuf_clear(&verdict);
+        check_wait(c, info);
         add_verdict(&verdict, info);
         strbuf_addf(&c->file, "%c %-23s %s%s%s\n", line->app ? '*' : ' ', line->image,
                     line->function, verdict.len ? "  = " : "", strbuf_cstr(&verdict));

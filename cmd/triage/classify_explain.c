@@ -10,17 +10,23 @@
 #include "cli_dumps.h"
 #include "cli_symbols.h"
 
-/* Prints in which bucket of t the explained one is counted, if its stacks were joined to another; t
- * may be NULL. */
+/* Prints in which bucket of t the explained one is counted, if it was joined to another, or which
+ * ones are counted in it, the first JOINS_SHOWN of them; t may be NULL. */
 static void print_joined(const struct triage *t, const struct explain_choice *x, struct sink *out) {
-    const char *id = NULL;
-    const char *into = t && x->fit == EXPLAIN_BUCKET ? triage_joined_to(t, x->id, &id) : NULL;
-    if (into) {
-        sink_printf(out,
-                    "counted   %s in %s: by the samples of its dumps, or of others, it is the same "
-                    "busy function\n\n",
-                    id, into);
+    enum { JOINS_SHOWN = 8 };
+    struct triage_join join = {.id = ""};
+    if (!t || x->fit != EXPLAIN_BUCKET) {
+        return;
     }
+    if (triage_find_join(t, x->id, false, "", &join)) {
+        sink_printf(out, "counted   %s in %s: %s\n\n", join.id, join.into, join_reasons[join.kind]);
+        return;
+    }
+    size_t n = 0;
+    for (; triage_find_join(t, x->id, true, join.id, &join) && n < JOINS_SHOWN; n++) {
+        sink_printf(out, "counted   %s in %s: %s\n", join.id, join.into, join_reasons[join.kind]);
+    }
+    sink_printf(out, "%s", n ? "\n" : "");
 }
 
 static void print_explanation(struct explain_choice *x, const struct triage *t, const char *path,

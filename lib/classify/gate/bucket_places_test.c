@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/failmalloc.h"
+#include "base/parse.h"
 #include "classify/gate/bucket_places.h"
 #include "classify/keys/fixture_dump_test.h"
 #include "classify/stats/triage_private.h"
@@ -163,6 +164,27 @@ static void a_stack_that_was_never_counted_is_in_its_busy_function(void **state)
     end(&fleet);
 }
 
+/* Of 20 samples 16 are in the function, too few for its key. */
+static void a_caller_that_was_never_counted_is_in_its_busy_function(void **state) {
+    (void)state;
+    struct fleet fleet = start();
+    struct stall s;
+    struct dump_place place;
+    add_busy(&fleet, "work step run tap main");
+    const struct bucket *work = fleet.t->level[1].buckets.data[0];
+    count_all(&fleet);
+    make(&fleet, &s, "step run tap main", SAMPLES);
+    s.key.near_count = 1;
+    s.key.near[0].share = 800;
+    assert_true(parse_hex(work->id, strlen(work->id), &s.key.near[0].number[1]));
+    assert_int_equal(bucket_places_find(fleet.places, &s.key, &place, NULL), ST_OK);
+    assert_ptr_equal(place.level[1].other, work);
+    s.key.near[0].share = 600;
+    assert_int_equal(bucket_places_find(fleet.places, &s.key, &place, NULL), ST_OK);
+    assert_null(place.level[1].other);
+    end(&fleet);
+}
+
 static void a_bucket_of_its_own_keeps_its_dumps(void **state) {
     (void)state;
     struct fleet fleet = start();
@@ -227,6 +249,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_joined_bucket_gives_its_dumps_away),
         cmocka_unit_test(a_stack_that_was_never_counted_is_in_its_busy_function),
+        cmocka_unit_test(a_caller_that_was_never_counted_is_in_its_busy_function),
         cmocka_unit_test(a_bucket_of_its_own_keeps_its_dumps),
         cmocka_unit_test(code_without_names_is_in_the_bucket_with_names),
         cmocka_unit_test(memory_may_run_out_anywhere),

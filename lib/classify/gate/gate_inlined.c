@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/search.h"
 #include "classify/gate/gate_private.h"
 #include "classify/stats/sum.h"
 
@@ -33,39 +32,10 @@ static bool inlined_is_alone(const struct inlined_matching *x, size_t run, const
 
 /* ---- functions ---- */
 
-/* Files each bucket of a run under each of the app's functions in its key. False: out of memory. */
-static bool file_functions(struct inlined_matching *x, size_t run) {
-    const struct bucket_set *set = inlined_set(x, run);
-    struct alias_index *n = &x->functions[run];
-    for (size_t i = 0; i < set->buckets.len; i++) {
-        const struct bucket *b = set->buckets.data[i];
-        for (size_t k = 0; k < b->frame_count && b->tally->dumps >= DUMPS_MIN; k++) {
-            struct alias a = {bucket_frame_hash(0, b->frames[k]), b->index};
-            if (bucket_frame_is_named(b->frames[k]) && !VEC_PUSH(&n->aliases, a)) {
-                return false;
-            }
-        }
-    }
-    alias_index_sort(n);
-    return true;
-}
-
 /* Returns the only bucket of a run that has the function; NULL: there are none or several. */
 static const struct bucket *find_only(const struct inlined_matching *x, size_t run,
                                       const struct bucket_frame *f) {
-    const struct alias_index *n = &x->functions[run];
-    const struct bucket *found = NULL;
-    uint64_t hash = bucket_frame_hash(0, f);
-    size_t low;
-    LOWER_BOUND(low, n->aliases.len, n->aliases.data[low].number, hash);
-    for (; low < n->aliases.len && n->aliases.data[low].number == hash; low++) {
-        const struct bucket *b = inlined_set(x, run)->buckets.data[n->aliases.data[low].bucket];
-        if (found && found != b) {
-            return NULL;
-        }
-        found = b;
-    }
-    return found;
+    return alias_index_only_with(&x->functions[run], inlined_set(x, run), f, NULL);
 }
 
 /* Returns the app's only function in the key, all other frames of which are the framework's. NULL:
@@ -191,7 +161,7 @@ bool gate_match_inlined(struct gate_match *m, const struct triage *const run[RAT
         return true; /* a key of two functions is full, or the runs are of equal versions */
     }
     for (size_t of = 0; ok && of < RATES_RUNS; of++) {
-        ok = file_functions(&x, of);
+        ok = alias_index_functions(&x.functions[of], inlined_set(&x, of), DUMPS_MIN);
     }
     for (size_t of = 0; ok && of < RATES_RUNS; of++) {
         ok = match_shorter(&x, of);

@@ -120,6 +120,20 @@ static void triage_json_put_frame(struct jsonw *w, const struct bucket_frame *f)
     jsonw_end_object(w);
 }
 
+/* Writes what says that buckets which are counted in this one are of its stall. */
+static void triage_json_put_joins(struct jsonw *w, const struct bucket *b) {
+    if (!b->kinds) {
+        return;
+    }
+    jsonw_member_array(w, "joined_by");
+    for (size_t kind = 0; kind < JOIN_KINDS; kind++) {
+        if (b->kinds >> kind & 1) {
+            jsonw_cstr(w, join_words[kind]);
+        }
+    }
+    jsonw_end_array(w);
+}
+
 /* Writes the earlier ids of the bucket, see struct bucket; nothing if there are none. */
 static void triage_json_put_aliases(struct jsonw *w, const struct bucket *b) {
     if (!b->aliases.len) {
@@ -173,6 +187,7 @@ static void triage_json_put_bucket(struct jsonw *w, const struct triage *t,
     triage_json_put_tally(w, t, b->tally, b->users);
     triage_json_put_causes(w, b->tally, &b->evidence);
     triage_json_put_aliases(w, b);
+    triage_json_put_joins(w, b);
     jsonw_member_array(w, "frames");
     for (size_t i = 0; i < b->frame_count; i++) {
         triage_json_put_frame(w, b->frames[i]);

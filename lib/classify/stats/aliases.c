@@ -6,6 +6,7 @@
 
 #include "base/parse.h"
 #include "base/search.h"
+#include "classify/keys/version.h"
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
@@ -38,6 +39,39 @@ bool alias_index_build(struct alias_index *index, const struct bucket_set *set) 
 
 void alias_index_release(struct alias_index *index) {
     VEC_RELEASE(&index->aliases);
+}
+
+bool alias_index_functions(struct alias_index *index, const struct bucket_set *set,
+                           uint64_t least_dumps) {
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        const struct bucket *b = set->buckets.data[i];
+        for (size_t k = 0; k < b->frame_count && b->tally->dumps >= least_dumps; k++) {
+            struct alias a = {bucket_frame_hash(0, b->frames[k]), b->index};
+            if (bucket_frame_is_named(b->frames[k]) && !VEC_PUSH(&index->aliases, a)) {
+                return false;
+            }
+        }
+    }
+    alias_index_sort(index);
+    return true;
+}
+
+const struct bucket *alias_index_only_with(const struct alias_index *index,
+                                           const struct bucket_set *set,
+                                           const struct bucket_frame *f,
+                                           const struct bucket *besides) {
+    const struct bucket *found = NULL;
+    uint64_t hash = bucket_frame_hash(0, f);
+    size_t low;
+    LOWER_BOUND(low, index->aliases.len, index->aliases.data[low].number, hash);
+    for (; low < index->aliases.len && index->aliases.data[low].number == hash; low++) {
+        const struct bucket *b = set->buckets.data[index->aliases.data[low].bucket];
+        if (b != besides && found && found != b) {
+            return NULL;
+        }
+        found = b != besides ? b : found;
+    }
+    return found;
 }
 
 static size_t unresolved(const struct bucket *b) {
@@ -155,10 +189,11 @@ bool triage_join_aliases(struct triage *t) {
 /* ---- versions ---- */
 
 /* Two buckets are of different versions if at most one VERSION_SHARE-th of the dumps of each are of
- * versions that both have; VERSION_DUMPS: the least number of dumps that says so. EQUAL_MIN: the
- * functions that both keys must have; of a key with fewer one is enough if both have the same cause
- * and the larger share of the dumps of its versions is at most SHARE_RATIO times the other's. */
-enum { VERSION_SHARE = 10, VERSION_DUMPS = 3, EQUAL_MIN = 2, SHARE_RATIO = 3 };
+ * versions that both have, or of unknown ones; VERSION_DUMPS: the least number of dumps that says
+ * so. EQUAL_MIN: the functions that both keys must have; one is enough if may_leave_one says so,
+ * for which the larger share of the dumps of its versions is at most SHARE_PERCENT of the other's.
+ */
+enum { VERSION_SHARE = 10, VERSION_DUMPS = 3, EQUAL_MIN = 2, SHARE_PERCENT = 150 };
 
 /* Of more buckets than this, whose keys without one function are equal, none is a partner: the
  * search would take a square of their number. */
@@ -171,7 +206,10 @@ enum { SEVERAL = NO_INDEX - 1 };
 struct version_joining {
     struct triage *t;
     struct alias_index shortened; /* level-2 buckets by the hash of their frames but one */
-    uint32_t *partner;            /* for each bucket of level 2 */
+    struct alias_index functions; /* those of VERSION_DUMPS or more, by their functions */
+    uint32_t *versions;           /* indexes of all versions' texts, the oldest first */
+    size_t version_count;
+    uint32_t *partner; /* for each bucket of level 2 */
     struct triage_into into;
     bool any; /* a bucket is joined */
 };
@@ -181,25 +219,38 @@ bool triage_must_stay(const struct triage *t, const struct bucket *b) {
     return o->stays && o->stays(o->stays_ctx, b->id);
 }
 
-bool triage_note_join(struct triage *t, const struct bucket *b, struct bucket *into) {
+bool triage_note_join(struct triage *t, const struct bucket *b, struct bucket *into,
+                      enum join_kind kind) {
     uint64_t number;
-    struct joined_stacks joined;
+    struct joined_stacks joined = {.kind = kind};
     memcpy(joined.id, b->id, sizeof joined.id);
     memcpy(joined.into, into->id, sizeof joined.into);
+    into->kinds |= b->kinds | UINT32_C(1) << kind;
     return VEC_PUSH(&t->joined_stacks, joined) && (!parse_hex(b->id, strlen(b->id), &number) ||
                                                    bucket_add_alias(into, number, b->tally->dumps));
 }
 
-const char *triage_joined_to(const struct triage *t, const char *id, const char **whole) {
+const char *const join_words[JOIN_KINDS] = {"stack", "samples", "framework", "version"};
+const char *const join_reasons[JOIN_KINDS] = {
+    "its dumps have one stack each, in the busy function of that one or in what this calls",
+    "most samples of its dumps are in the function of that one, or samples of both show its key",
+    "its functions are those of that one, whose framework most samples of its dumps call",
+    "its key is that one's but for a function, which a version of the app may have inlined"};
+
+bool triage_find_join(const struct triage *t, const char *id, bool taken, const char *after,
+                      struct triage_join *out) {
     const struct joined_stacks *found = NULL;
     for (size_t i = 0; i < t->joined_stacks.len; i++) {
         const struct joined_stacks *j = &t->joined_stacks.data[i];
-        if (strncmp(j->id, id, strlen(id)) == 0 && (!found || strcmp(j->id, found->id) < 0)) {
+        if (strncmp(taken ? j->into : j->id, id, strlen(id)) == 0 && strcmp(j->id, after) > 0 &&
+            (!found || strcmp(j->id, found->id) < 0)) {
             found = j;
         }
     }
-    *whole = found ? found->id : NULL;
-    return found ? found->into : NULL;
+    if (found) {
+        *out = (struct triage_join){found->id, found->into, found->kind};
+    }
+    return found != NULL;
 }
 
 static size_t app_functions(const struct bucket *b, size_t count) {
@@ -216,8 +267,13 @@ static bool same_cause(const struct bucket *a, const struct bucket *b) {
     return tally_cause(a->tally, &confidence) == tally_cause(b->tally, &confidence);
 }
 
-/* Returns the number of all dumps of those versions of which the bucket has more than one
- * VERSION_SHARE-th of its dumps. */
+static bool knows_cause(const struct bucket *b) {
+    unsigned confidence;
+    enum rule_cause cause = tally_cause(b->tally, &confidence);
+    return cause != CAUSE_NONE && cause != CAUSE_UNKNOWN;
+}
+
+/* Returns the number of all dumps of those versions of which the bucket has dumps. */
 static uint64_t dumps_of_versions(const struct triage *t, const struct bucket *b) {
     const struct facet *own = &b->tally->facets[FACET_VERSION];
     const struct facet *all = &t->total.facets[FACET_VERSION];
@@ -225,9 +281,7 @@ static uint64_t dumps_of_versions(const struct triage *t, const struct bucket *b
     size_t i = 0, k = 0;
     while (i < own->values.len && k < all->values.len) {
         const struct facet_value *p = &own->values.data[i], *q = &all->values.data[k];
-        if (p->text == q->text && p->dumps > b->tally->dumps / VERSION_SHARE) {
-            sum_add(&sum, q->dumps);
-        }
+        sum_add(&sum, p->text == q->text ? q->dumps : 0);
         i += p->text <= q->text;
         k += q->text <= p->text;
     }
@@ -238,8 +292,72 @@ static uint64_t dumps_of_versions(const struct triage *t, const struct bucket *b
 static bool similar_shares(const struct triage *t, const struct bucket *a, const struct bucket *b) {
     unsigned __int128 x = (unsigned __int128)a->tally->dumps * dumps_of_versions(t, b);
     unsigned __int128 y = (unsigned __int128)b->tally->dumps * dumps_of_versions(t, a);
-    return x <= y * SHARE_RATIO && y <= x * SHARE_RATIO;
+    return x > 0 && y > 0 && x * 100 <= y * SHARE_PERCENT && y * 100 <= x * SHARE_PERCENT;
 }
+
+/* ---- the order of versions ---- */
+
+/* The texts of a triage's versions while they are sorted. */
+struct version_text {
+    const char *text;
+    uint32_t index;
+};
+
+static int by_version_text(const void *a, const void *b) {
+    const struct version_text *x = a, *y = b;
+    return version_compare(x->text, y->text);
+}
+
+/* Sets j->versions. False: out of memory. */
+static bool order_versions(struct version_joining *j) {
+    const struct facet *all = &j->t->total.facets[FACET_VERSION];
+    struct version_text *texts = calloc(all->values.len + 1, sizeof *texts);
+    j->versions = calloc(all->values.len + 1, sizeof *j->versions);
+    bool ok = texts && j->versions;
+    for (size_t i = 0; ok && i < all->values.len; i++) {
+        uint32_t index = all->values.data[i].text;
+        texts[i] = (struct version_text){map_string(&j->t->strings, index), index};
+    }
+    if (ok && all->values.len) {
+        qsort(texts, all->values.len, sizeof *texts, by_version_text);
+    }
+    for (size_t i = 0; ok && i < all->values.len; i++) {
+        j->versions[i] = texts[i].index;
+    }
+    j->version_count = ok ? all->values.len : 0;
+    free(texts);
+    return ok;
+}
+
+static bool has_version(const struct bucket *b, uint32_t text) {
+    const struct facet *own = &b->tally->facets[FACET_VERSION];
+    size_t low;
+    LOWER_BOUND(low, own->values.len, own->values.data[low].text, text);
+    return low < own->values.len && own->values.data[low].text == text;
+}
+
+/* Does the version in which a was last seen come just before the one in which b was first seen? */
+static bool comes_before(const struct version_joining *j, const struct bucket *a,
+                         const struct bucket *b) {
+    size_t last = SIZE_MAX, first = SIZE_MAX;
+    for (size_t i = 0; i < j->version_count; i++) {
+        last = has_version(a, j->versions[i]) ? i : last;
+        first = first == SIZE_MAX && has_version(b, j->versions[i]) ? i : first;
+    }
+    return last != SIZE_MAX && first != SIZE_MAX && last + 1 == first;
+}
+
+/* Returns the number of the bucket's dumps that do not tell their version. */
+static uint64_t dumps_without_version(const struct bucket *b) {
+    const struct facet *own = &b->tally->facets[FACET_VERSION];
+    uint64_t told = 0;
+    for (size_t i = 0; i < own->values.len; i++) {
+        sum_add(&told, own->values.data[i].dumps);
+    }
+    return told < b->tally->dumps ? b->tally->dumps - told : 0;
+}
+
+/* ---- equal keys but for a function ---- */
 
 /* May the bucket have a partner? All of its frames have names. */
 static bool may_have_partner(const struct bucket *b) {
@@ -247,23 +365,40 @@ static bool may_have_partner(const struct bucket *b) {
            app_functions(b, b->frame_count) > 0;
 }
 
+/* May the only function of `less` be the one that a version left when it inlined the innermost one
+ * of `more`, which is at `at`? Less shows that than two equal functions: so the causes are known
+ * and equal, all dumps tell their version, `more` is of the versions before, without one in
+ * between, no other bucket has the function, and the shares are similar. */
+static bool may_leave_one(const struct version_joining *j, const struct bucket *more, size_t at,
+                          const struct bucket *less) {
+    const struct bucket_set *set = &j->t->level[1];
+    const struct bucket_frame *f = less->frames[less->frame_count - 1];
+    return app_functions(more, at) == 0 && more->frame_count == less->frame_count + 1 &&
+           same_cause(more, less) && knows_cause(more) && dumps_without_version(more) == 0 &&
+           dumps_without_version(less) == 0 && comes_before(j, more, less) &&
+           alias_index_only_with(&j->functions, set, f, less) == more &&
+           alias_index_only_with(&j->functions, set, f, more) == less &&
+           similar_shares(j->t, more, less);
+}
+
 /* Are the keys equal but for the function at `at` of `more`, which pushes the outermost one out of
  * a key of `full` functions? */
-static bool differs_by(const struct triage *t, const struct bucket *more, size_t at,
+static bool differs_by(const struct version_joining *j, const struct bucket *more, size_t at,
                        const struct bucket *less, size_t full) {
     size_t rest = more->frame_count - 1, equal = app_functions(less, rest);
     return (less->frame_count == rest || app_functions(more, more->frame_count) >= full) &&
            bucket_begins_without(more, at, less) &&
-           (equal >= EQUAL_MIN ||
-            (equal > 0 && same_cause(more, less) && similar_shares(t, more, less)));
+           (equal >= EQUAL_MIN ? same_cause(more, less)
+                               : equal > 0 && may_leave_one(j, more, at, less));
 }
 
-/* Are hardly any dumps of the two of a version that both have? */
+/* Are hardly any dumps of the two of a version that both have, or may be? */
 static bool are_of_versions(const struct bucket *a, const struct bucket *b) {
     const struct facet *x = &a->tally->facets[FACET_VERSION], *y = &b->tally->facets[FACET_VERSION];
-    uint64_t both = 0,
+    uint64_t both = dumps_without_version(a),
              fewer = a->tally->dumps < b->tally->dumps ? a->tally->dumps : b->tally->dumps;
     size_t i = 0, k = 0;
+    sum_add(&both, dumps_without_version(b));
     while (i < x->values.len && k < y->values.len) {
         const struct facet_value *p = &x->values.data[i], *q = &y->values.data[k];
         if (p->text == q->text) {
@@ -296,8 +431,7 @@ static void find_partners(struct version_joining *j, const struct bucket *less, 
         const struct bucket *more = j->t->level[1].buckets.data[filed[low].bucket];
         bool fits = false;
         for (size_t at = 0; !fits && at < more->frame_count; at++) {
-            fits =
-                bucket_frame_is_named(more->frames[at]) && differs_by(j->t, more, at, less, full);
+            fits = bucket_frame_is_named(more->frames[at]) && differs_by(j, more, at, less, full);
         }
         if (fits && more != less && are_of_versions(more, less)) {
             note_partner(j, less, more);
@@ -306,7 +440,8 @@ static void find_partners(struct version_joining *j, const struct bucket *less, 
     }
 }
 
-/* Finds all partners. False: out of memory. */
+/* Finds all partners; there are none where no key has more than EQUAL_MIN functions, as then keys
+ * of so many may be full. False: out of memory. */
 static bool find_all_partners(struct version_joining *j) {
     const struct bucket_set *set = &j->t->level[1];
     size_t full = EQUAL_MIN;
@@ -322,7 +457,7 @@ static bool find_all_partners(struct version_joining *j) {
         }
     }
     alias_index_sort(&j->shortened);
-    for (size_t i = 0; i < set->buckets.len; i++) {
+    for (size_t i = 0; i < set->buckets.len && full > EQUAL_MIN; i++) {
         const struct bucket *b = set->buckets.data[i];
         if (may_have_partner(b)) {
             find_partners(j, b, bucket_frames_hash(b, b->frame_count, SIZE_MAX), full);
@@ -388,7 +523,8 @@ static bool take_versions_in(struct version_joining *j) {
         struct bucket *const *buckets = j->t->level[level].buckets.data;
         const uint32_t *into = j->into.level[level];
         for (size_t i = 0; i < j->t->level[level].buckets.len; i++) {
-            if (into[i] != i && !triage_note_join(j->t, buckets[i], buckets[into[i]])) {
+            if (into[i] != i &&
+                !triage_note_join(j->t, buckets[i], buckets[into[i]], JOIN_VERSION)) {
                 return false;
             }
         }
@@ -406,7 +542,8 @@ bool triage_join_versions(struct triage *t) {
     for (size_t i = 0; ok && i < count; i++) {
         j.partner[i] = NO_INDEX;
     }
-    ok = ok && find_all_partners(&j);
+    ok = ok && order_versions(&j) &&
+         alias_index_functions(&j.functions, &t->level[1], VERSION_DUMPS) && find_all_partners(&j);
     for (size_t i = 0; ok && i < t->level[0].buckets.len; i++) {
         join_version(&j, t->level[0].buckets.data[i]);
     }
@@ -414,6 +551,8 @@ bool triage_join_versions(struct triage *t) {
     free(j.partner);
     free(j.into.level[0]);
     free(j.into.level[1]);
+    free(j.versions);
+    alias_index_release(&j.functions);
     alias_index_release(&j.shortened);
     return ok;
 }

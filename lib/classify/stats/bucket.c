@@ -280,6 +280,17 @@ bool bucket_add_near(struct bucket *b, const struct near_id *add) {
     return true;
 }
 
+bool bucket_add_key_near(struct bucket *b, const struct stall_key *key, size_t level) {
+    for (size_t i = 0; i < key->near_count; i++) {
+        unsigned share = key->near[i].share;
+        const struct near_id near = {key->near[i].number[level], 1, share > 500, share};
+        if (!bucket_add_near(b, &near)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool bucket_add_all_near(struct bucket *b, const struct bucket *from) {
     for (size_t i = 0; i < from->near.len; i++) {
         if (!bucket_add_near(b, &from->near.data[i])) {

@@ -10,12 +10,7 @@
 #include "base/hash.h"
 #include "base/parse.h"
 #include "base/search.h"
-#include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
-
-/* HELPERS_MAX: a helper and a helper's helper; so in a key of the usual four functions the busy
- * function and its caller are left, which are the whole key of level 1. */
-enum { HELPERS_MAX = 2, FUNCTIONS_MIN = 2 };
 
 /* One dump may say any number of samples, so the dumps count as well: DUMPS_MIN of them at least,
  * each for SAMPLES_OF_DUMP of its samples at most. Where 85 of 100 dumps had one stack, more
@@ -35,10 +30,6 @@ enum { NEAR_SHARE = 3 };
  * its own, hardly any would. */
 enum { TAIL_SHARE = 4, STRAYS_SHARE = 20 };
 
-/* Samples of a dump, in permille, that have to be in a function for its bucket to be the dump's, in
- * the mean of a bucket's dumps. */
-enum { INNER_PERMILLE = 500 };
-
 /* Mean confidence, in permille, above which most dumps of a bucket compute by their processor time
  * (keys/cause.c). */
 enum { SURELY_COMPUTES = 700 };
@@ -56,22 +47,22 @@ struct stack_joining {
     struct triage_into into;
     struct strbuf text; /* scratch */
     bool any;           /* a bucket is joined */
+    bool frameworks;    /* the joined ones are those without a framework */
 };
 
 /* ---- keys ---- */
 
-/* Returns the framework's frame of a key, or NULL. */
-static const struct bucket_frame *own_framework(const struct bucket *b) {
+const struct bucket_frame *busy_framework(const struct bucket *b) {
     return b->frame_count && !b->frames[0]->function[0] ? b->frames[0] : NULL;
 }
 
-static size_t first_function(const struct bucket *b) {
-    return own_framework(b) != NULL;
+size_t busy_first_function(const struct bucket *b) {
+    return busy_framework(b) != NULL;
 }
 
 /* Are all frames after the framework functions of the app that have names? */
 static bool has_only_functions(const struct bucket *b) {
-    for (size_t i = first_function(b); i < b->frame_count; i++) {
+    for (size_t i = busy_first_function(b); i < b->frame_count; i++) {
         if (!bucket_frame_is_named(b->frames[i])) {
             return false;
         }
@@ -85,7 +76,7 @@ enum framework_wanted { FRAMEWORK_ANY, FRAMEWORK_NONE, FRAMEWORK_SAME, FRAMEWORK
 /* Returns a hash of `count` functions of a key and of its framework, if that is asked for. */
 static uint64_t hash_functions(const struct bucket *b, size_t from, size_t count,
                                enum framework_wanted wanted) {
-    const struct bucket_frame *own = own_framework(b);
+    const struct bucket_frame *own = busy_framework(b);
     uint64_t hash = hash_u64((uint64_t)wanted);
     hash = wanted == FRAMEWORK_SAME && own ? bucket_frame_hash(hash, own) : hash;
     for (size_t i = 0; i < count; i++) {
@@ -112,9 +103,7 @@ static bool shows_own_key(const struct bucket *b) {
            may_be_busy(tally_cause(t, &confidence));
 }
 
-/* Do the samples of a level-2 bucket say that its function is busy? Its level-1 bucket must have
- * samples, too, as a partial may say otherwise. */
-static bool is_proven(const struct triage *t, const struct bucket *b) {
+bool busy_is_proven(const struct triage *t, const struct bucket *b) {
     unsigned confidence;
     const struct bucket *parent = t->level[0].buckets.data[b->parent];
     return shows_own_key(b) && b->tally->dumps >= DUMPS_MIN && parent->tally->samples > 0 &&
@@ -127,15 +116,14 @@ static uint64_t stacks_for(const struct bucket *b) {
     return t->dumps < t->hits / SAMPLES_OF_DUMP ? t->dumps * SAMPLES_OF_DUMP : t->hits;
 }
 
-/* Orders buckets by their evidence, the most first. */
-static int compare_evidence(const struct bucket *a, const struct bucket *b) {
+int busy_compare_evidence(const struct bucket *a, const struct bucket *b) {
     int order = COMPARE(stacks_for(b), stacks_for(a));
     return order ? order : COMPARE(b->tally->hits, a->tally->hits);
 }
 
 static bool file_sampled(struct stack_joining *j, const struct bucket *b) {
-    size_t from = first_function(b);
-    enum framework_wanted own = own_framework(b) ? FRAMEWORK_SAME : FRAMEWORK_NONE;
+    size_t from = busy_first_function(b);
+    enum framework_wanted own = busy_framework(b) ? FRAMEWORK_SAME : FRAMEWORK_NONE;
     for (size_t count = FUNCTIONS_MIN; from + count <= b->frame_count; count++) {
         const uint64_t hashes[] = {hash_functions(b, from, count, FRAMEWORK_ANY),
                                    hash_functions(b, from, count, own)};
@@ -151,7 +139,7 @@ static bool file_sampled(struct stack_joining *j, const struct bucket *b) {
 static int by_functions(const void *a, const void *b) {
     const struct sampled_bucket *x = a, *y = b;
     int order = COMPARE(x->hash, y->hash);
-    order = order ? order : compare_evidence(x->bucket, y->bucket);
+    order = order ? order : busy_compare_evidence(x->bucket, y->bucket);
     return order ? order : bucket_compare(x->bucket, y->bucket);
 }
 
@@ -159,7 +147,7 @@ static bool file_all(struct stack_joining *j) {
     const struct bucket_set *set = &j->t->level[1];
     for (size_t i = 0; i < set->buckets.len; i++) {
         const struct bucket *b = set->buckets.data[i];
-        if (is_proven(j->t, b) && !file_sampled(j, b)) {
+        if (busy_is_proven(j->t, b) && !file_sampled(j, b)) {
             return false;
         }
     }
@@ -181,10 +169,10 @@ static bool number_of_bucket(const struct bucket *b, uint64_t *number) {
 static void put_helper_text(struct strbuf *text, const struct bucket *b, size_t helper,
                             const struct bucket *found) {
     const struct bucket_frame *f = b->frames[helper];
-    size_t more = b->frame_count - first_function(b) - 1;
+    size_t more = b->frame_count - busy_first_function(b) - 1;
     strbuf_clear(text);
     key_text_add(text, f->image, f->function);
-    for (size_t i = first_function(found); i < found->frame_count && more > 0; i++, more--) {
+    for (size_t i = busy_first_function(found); i < found->frame_count && more > 0; i++, more--) {
         key_text_add(text, found->frames[i]->image, found->frames[i]->function);
     }
 }
@@ -199,7 +187,7 @@ static const struct near_id *shown_by(struct stack_joining *j, const struct buck
     if (n || helpers == 0) {
         return n;
     }
-    put_helper_text(text, b, first_function(b) + helpers - 1, found);
+    put_helper_text(text, b, busy_first_function(b) + helpers - 1, found);
     return text->failed
                ? NULL
                : bucket_near(found, key_number(j->t->level[1].level, strbuf_cstr(text), text->len));
@@ -228,10 +216,8 @@ static bool index_ids(struct alias_index *ids, const struct bucket_set *set) {
     return true;
 }
 
-/* Returns the bucket of the set with this id, where the index has all of the set's ids; NULL: there
- * is none. */
-static const struct bucket *bucket_of_number(const struct alias_index *ids,
-                                             const struct bucket_set *set, uint64_t number) {
+const struct bucket *busy_bucket_of_number(const struct alias_index *ids,
+                                           const struct bucket_set *set, uint64_t number) {
     size_t low;
     LOWER_BOUND(low, ids->aliases.len, ids->aliases.data[low].number, number);
     return low < ids->aliases.len && ids->aliases.data[low].number == number
@@ -239,54 +225,9 @@ static const struct bucket *bucket_of_number(const struct alias_index *ids,
                : NULL;
 }
 
-/* ---- buckets whose samples are in another one ---- */
-
-/* Are t's functions those of `found`, or these and one or two helpers that they call? */
-static bool is_within(const struct bucket *t, const struct bucket *found) {
-    for (size_t helpers = 0; helpers <= HELPERS_MAX; helpers++) {
-        size_t at = first_function(t) + helpers, from = first_function(found), n = 0;
-        while (at + n < t->frame_count && from + n < found->frame_count &&
-               bucket_frame_equals(t->frames[at + n], found->frames[from + n])) {
-            n++;
-        }
-        if (at + n == t->frame_count && n >= FUNCTIONS_MIN) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Returns the share of the samples of b's dumps, in permille and summed over its dumps, that are in
- * the function of `found` or in helpers that have buckets. */
-static uint64_t shares_within(const struct stack_joining *j, const struct bucket *b,
-                              const struct bucket *found) {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < b->near.len; i++) {
-        const struct near_id *n = &b->near.data[i];
-        const struct bucket *t = bucket_of_number(&j->ids[1], &j->t->level[1], n->number);
-        sum_add(&sum, t && is_within(t, found) ? n->shares : 0);
-    }
-    return sum;
-}
-
-/* Returns the bucket of a function that b's function calls, if most samples of b's dumps are in it:
- * by chance so few of each dump were that the caller's key is theirs. It has more dumps than b has.
- * NULL: there is none. */
-static const struct bucket *find_inner(const struct stack_joining *j, const struct bucket *b) {
-    const struct bucket *best = NULL;
-    for (size_t i = 0; b->tally->samples > 0 && i < b->near.len; i++) {
-        const struct near_id *n = &b->near.data[i];
-        const struct bucket *t = n->dumps > b->tally->dumps / NEAR_SHARE
-                                     ? bucket_of_number(&j->ids[1], &j->t->level[1], n->number)
-                                     : NULL;
-        bool more = t && t != b && t->tally->dumps > b->tally->dumps && is_proven(j->t, t) &&
-                    (!own_framework(b) || own_framework(t));
-        if (more && (!best || compare_evidence(t, best) < 0) &&
-            shares_within(j, b, t) / INNER_PERMILLE >= b->tally->dumps) {
-            best = t;
-        }
-    }
-    return best;
+static const struct bucket *stack_find_inner(const struct stack_joining *j,
+                                             const struct bucket *b) {
+    return busy_find_inner(&(struct busy_ids){j->t, &j->ids[1]}, b);
 }
 
 /* ---- buckets of few samples, or of none ---- */
@@ -330,9 +271,9 @@ static bool may_join(struct stack_joining *j, const struct bucket *b, size_t hel
         return false;
     }
     if (b->tally->samples > 0) {
-        return is_tail(b, found);
+        return is_tail(b, found) && stack_find_inner(j, found) != b;
     }
-    bool in_helper = helpers > 0 && (!own_framework(b) || own_framework(found));
+    bool in_helper = helpers > 0 && (!busy_framework(b) || busy_framework(found));
     return (in_helper && computes(b) && tally_cause(found->tally, &confidence) == CAUSE_COMPUTE) ||
            samples_show(j, b, helpers, found);
 }
@@ -341,7 +282,7 @@ static bool may_join(struct stack_joining *j, const struct bucket *b, size_t hel
  * `helpers` innermost ones, and whose framework is the wanted one; NULL: there is none. */
 static const struct bucket *find_callers(const struct stack_joining *j, const struct bucket *b,
                                          size_t helpers, enum framework_wanted wanted) {
-    size_t from = first_function(b) + helpers, low;
+    size_t from = busy_first_function(b) + helpers, low;
     if (from + FUNCTIONS_MIN > b->frame_count) {
         return NULL;
     }
@@ -352,7 +293,7 @@ static const struct bucket *find_callers(const struct stack_joining *j, const st
         return NULL;
     }
     const struct bucket *found = j->sampled.data[low].bucket;
-    size_t at = first_function(found);
+    size_t at = busy_first_function(found);
     bool same = at + count <= found->frame_count;
     for (size_t i = 0; same && i < count; i++) {
         same = bucket_frame_equals(b->frames[from + i], found->frames[at + i]);
@@ -367,7 +308,7 @@ static const struct bucket *find_callers(const struct stack_joining *j, const st
  * hardly anything else. NULL: there is none. */
 static const struct bucket *find_busy(struct stack_joining *j, const struct bucket *b) {
     const struct bucket *best = NULL;
-    bool own = own_framework(b) != NULL, may = has_no_wait(b) && has_only_functions(b);
+    bool own = busy_framework(b) != NULL, may = has_no_wait(b) && has_only_functions(b);
     for (size_t helpers = 0; helpers <= HELPERS_MAX && may; helpers++) {
         /* The framework is the same, or one of the two has none. */
         const enum framework_wanted wanted[] = {own ? FRAMEWORK_NONE : FRAMEWORK_ANY,
@@ -375,12 +316,18 @@ static const struct bucket *find_busy(struct stack_joining *j, const struct buck
         for (size_t i = 0; i < (own && helpers > 0 ? 2 : 1); i++) {
             const struct bucket *found = find_callers(j, b, helpers, wanted[i]);
             if (found && found != b && may_join(j, b, helpers, found) &&
-                (!best || compare_evidence(found, best) < 0)) {
+                (!best || busy_compare_evidence(found, best) < 0)) {
                 best = found;
             }
         }
     }
     return best;
+}
+
+/* Returns the bucket to which a level-2 bucket may be joined; NULL: there is none. */
+static const struct bucket *find_joined(struct stack_joining *j, const struct bucket *b) {
+    const struct bucket *busy = find_busy(j, b);
+    return busy || !has_no_wait(b) ? busy : stack_find_inner(j, b);
 }
 
 /* ---- joining ---- */
@@ -393,8 +340,7 @@ static void join_family(struct stack_joining *j, const struct bucket *b) {
     bool joins = !triage_must_stay(j->t, b);
     for (size_t i = 0; joins && i < b->children.len; i++) {
         uint32_t child = b->children.data[i];
-        const struct bucket *busy = find_busy(j, level2->buckets.data[child]);
-        busy = busy ? busy : find_inner(j, level2->buckets.data[child]);
+        const struct bucket *busy = find_joined(j, level2->buckets.data[child]);
         joins = busy && (parent == NO_INDEX || busy->parent == parent);
         parent = joins ? busy->parent : parent;
         into[child] = joins ? busy->index : child;
@@ -409,27 +355,39 @@ static void join_family(struct stack_joining *j, const struct bucket *b) {
     }
 }
 
-/* Each bucket of a chain has more dumps than the one before, or is the first that has samples; so a
- * chain ends. */
+/* Of longer chains, and of those that form a circle, as functions that call each other may, no
+ * bucket is joined. */
+enum { CHAIN_MAX = 64 };
+
 static uint32_t end_of_chain(const uint32_t *into, uint32_t index) {
-    while (into[index] != index) {
-        index = into[index];
+    uint32_t at = index;
+    for (size_t links = 0; links < CHAIN_MAX && into[at] != at; links++) {
+        at = into[at];
     }
-    return index;
+    return into[at] == at ? at : index;
+}
+
+static enum join_kind kind_of_join(const struct stack_joining *j, const struct bucket *b) {
+    enum join_kind kind = b->tally->samples > 0 ? JOIN_SAMPLES : JOIN_STACK;
+    return j->frameworks ? JOIN_FRAMEWORK : kind;
 }
 
 /* Joins the buckets by j->into. A bucket that is joined to one that is joined, too, is joined to
  * the latter's. False: out of memory. */
 static bool take_in(struct stack_joining *j) {
     bool ok = true;
-    for (size_t level = 0; level < KEY_LEVELS && j->any; level++) {
+    for (size_t level = 0; ok && level < KEY_LEVELS && j->any; level++) {
         const struct bucket_set *set = &j->t->level[level];
-        uint32_t *into = j->into.level[level];
+        uint32_t *ends = bucket_set_identity(set);
+        ok = ends != NULL;
         for (uint32_t i = 0; ok && i < set->buckets.len; i++) {
-            into[i] = end_of_chain(into, i);
-            ok = into[i] == i ||
-                 triage_note_join(j->t, set->buckets.data[i], set->buckets.data[into[i]]);
+            ends[i] = end_of_chain(j->into.level[level], i);
+            const struct bucket *b = set->buckets.data[i];
+            ok = ends[i] == i ||
+                 triage_note_join(j->t, b, set->buckets.data[ends[i]], kind_of_join(j, b));
         }
+        free(j->into.level[level]);
+        j->into.level[level] = ends;
     }
     return ok && (!j->any || triage_take_in(j->t, &j->into));
 }
@@ -472,7 +430,7 @@ static bool join_busy(struct triage *t) {
 
 /* Are the keys equal, except that only t's has a framework? */
 static bool adds_framework(const struct bucket *b, const struct bucket *t) {
-    bool same = !own_framework(b) && own_framework(t) && t->frame_count == b->frame_count + 1;
+    bool same = !busy_framework(b) && busy_framework(t) && t->frame_count == b->frame_count + 1;
     for (size_t i = 0; same && i < b->frame_count; i++) {
         same = bucket_frame_equals(b->frames[i], t->frames[i + 1]);
     }
@@ -490,7 +448,8 @@ static const struct bucket *find_with_framework(const struct stack_joining *j,
     size_t level = parent != NULL;
     for (size_t i = 0; i < b->near.len; i++) {
         const struct near_id *n = &b->near.data[i];
-        const struct bucket *t = bucket_of_number(&j->ids[level], &j->t->level[level], n->number);
+        const struct bucket *t =
+            busy_bucket_of_number(&j->ids[level], &j->t->level[level], n->number);
         if (t && n->most > most && adds_framework(b, t) && shows_own_key(t) &&
             (!parent || t->parent == parent->index)) {
             found = t;
@@ -523,6 +482,7 @@ static void join_framework(struct stack_joining *j, const struct bucket *b) {
 static bool join_frameworks(struct triage *t) {
     struct stack_joining j;
     bool ok = joining_begin(&j, t);
+    j.frameworks = true;
     for (size_t level = 0; ok && level < KEY_LEVELS; level++) {
         ok = index_ids(&j.ids[level], &t->level[level]);
     }
@@ -545,7 +505,7 @@ bool busy_functions_new(struct busy_functions **out, struct triage *t) {
     bool ok = f != NULL;
     if (ok) {
         f->j.t = t;
-        ok = file_all(&f->j);
+        ok = file_all(&f->j) && index_ids(&f->j.ids[1], &t->level[1]);
     }
     if (!ok) {
         busy_functions_free(f);
@@ -572,6 +532,8 @@ bool busy_functions_find(const struct busy_functions *f, const struct stall_key 
     struct tally tally = {.dumps = 1, .samples = key->samples, .hits = key->hits};
     struct bucket b = {.tally = &tally, .frames = pointers, .frame_count = of->count};
     memcpy(b.id, id, sizeof b.id);
+    bool ok = bucket_add_key_near(&b, key, 1);
+    j.ids[1] = f->j.ids[1];
     j.sampled.data = f->j.sampled.data;
     j.sampled.len = f->j.sampled.len;
     tally.causes.data = &cause;
@@ -584,9 +546,10 @@ bool busy_functions_find(const struct busy_functions *f, const struct stall_key 
                                           .resolved = info->resolved};
         pointers[i] = &frames[i];
     }
-    *out = find_busy(&j, &b);
-    bool ok = !j.text.failed;
+    *out = ok ? find_joined(&j, &b) : NULL;
+    ok = ok && !j.text.failed;
     strbuf_release(&j.text);
+    SMALL_VEC_RELEASE(&b.near);
     return ok;
 }
 

@@ -9,117 +9,8 @@
 #include <string.h>
 
 #include "base/failmalloc.h"
-#include "classify/keys/fixture_dump_test.h"
-#include "classify/stats/keyer_bench_test.h"
+#include "classify/stats/fixture_counted_test.h"
 #include "classify/stats/triage_private.h"
-
-enum { FRAMES = 8, NAME = 32 };
-
-struct counted {
-    struct keyer *keyer;
-    struct triage *t;
-    unsigned dumps;
-    const char *version; /* of the app, of the dumps that are added; NULL = not told */
-};
-
-static struct counted start(void **state) {
-    struct counted c = {.keyer = ((const struct keyer_bench *)*state)->keyer};
-    assert_int_equal(triage_new(&c.t, &(struct triage_options){.rules = "t"}, NULL), ST_OK);
-    return c;
-}
-
-/* Samples with these functions, separated by blanks, innermost first; '!' is as for
- * fixture_names. */
-struct mix {
-    const char *functions;
-    unsigned samples;
-};
-
-static void add_stack(struct fixture *f, const struct mix *m) {
-    static char names[FIXTURE_FRAMES][NAME];
-    const char *frames[FRAMES];
-    size_t n = 0;
-    for (const char *at = m->functions; *at; at += strspn(at, " ")) {
-        size_t len = strcspn(at, " ");
-        assert_true(n < FRAMES && len < NAME);
-        char *name = names[f->used + n];
-        memcpy(name, at, len);
-        name[len] = '\0';
-        frames[n++] = name;
-        at += len;
-    }
-    fixture_names(f, frames, n, m->samples);
-}
-
-/* Counts a dump of a second with this mix of samples; samples 0: one stack and no samples.
- * permille: use of a processor. False: out of memory. */
-static bool add_mixed(struct counted *c, const struct mix *mix, size_t count, int64_t permille) {
-    char id[NAME];
-    struct fixture f = {0};
-    struct stall_key key;
-    snprintf(id, sizeof id, "dump%u", c->dumps++);
-    f.d = (struct dump){.id = id, .user = id, .text = id, .text_len = strlen(id)};
-    f.d.app.version = c->version;
-    f.d.stall.id = id;
-    f.d.stall.kind = "hang";
-    f.d.stall.span_ms = f.d.stall.duration_ms = 1000;
-    f.d.stall.ended = true;
-    f.d.stall.threshold_ms = -1;
-    f.d.stall.cpu_permille = permille;
-    for (size_t i = 0; i < count; i++) {
-        add_stack(&f, &mix[i]);
-    }
-    f.thread = (struct dump_thread){.main = true, .cpu_ms = -1, .cpu_permille = -1};
-    f.thread.stack = f.stacks[0];
-    f.d.threads = &f.thread;
-    f.d.thread_count = 1;
-    f.d.sample_count = mix[0].samples ? f.d.sample_count : 0;
-    return keyer_key(c->keyer, &f.d, &key, NULL) == ST_OK &&
-           triage_add(c->t, &f.d, &key, true, NULL, NULL) == ST_OK;
-}
-
-static bool add_cpu(struct counted *c, const char *functions, unsigned samples, int64_t permille) {
-    return add_mixed(c, &(struct mix){functions, samples}, 1, permille);
-}
-
-/* Counts `dumps` busy dumps whose function draws in `drawing` of its samples, and works itself in
- * the others. */
-static void add_drawing(struct counted *c, unsigned dumps, unsigned drawing, unsigned working) {
-    const struct mix mix[] = {{"!draw work step run tap", drawing}, {"work step run tap", working}};
-    for (unsigned i = 0; i < dumps; i++) {
-        assert_true(add_mixed(c, mix, sizeof mix / sizeof *mix, 950));
-    }
-}
-
-static void add(struct counted *c, const char *functions, unsigned samples) {
-    assert_true(add_cpu(c, functions, samples, 950));
-}
-
-/* Counts two dumps that have so many samples each: one alone proves nothing. */
-static void add_busy(struct counted *c, const char *functions, unsigned samples) {
-    add(c, functions, samples);
-    add(c, functions, samples);
-}
-
-/* Checks the level of the finished triage by rank: "work←run 3, load←run 2"; frees it. */
-static void end(struct counted *c, size_t level, const char *want) {
-    struct strbuf got = {0};
-    assert_int_equal(triage_finish(c->t, NULL), ST_OK);
-    const struct bucket_set *set = &c->t->level[level];
-    for (size_t i = 0; i < set->buckets.len; i++) {
-        const struct bucket *b = set->buckets.data[set->ranked[i]];
-        strbuf_addstr(&got, i ? ", " : "");
-        for (size_t k = 0; k < b->frame_count; k++) {
-            const struct bucket_frame *f = b->frames[k];
-            strbuf_addf(&got, "%s%s", k ? "←" : "", f->function[0] ? f->function : f->image);
-        }
-        assert_int_equal(b->tally->stalls, b->tally->dumps);
-        strbuf_addf(&got, " %u", (unsigned)b->tally->stalls);
-    }
-    assert_string_equal(strbuf_cstr(&got), want);
-    strbuf_release(&got);
-    triage_free(c->t);
-}
 
 static void a_stack_in_a_helper_is_counted_in_the_busy_function(void **state) {
     static const char *const wanted[] = {"work←step 4", "work←step←run←tap 4"};
@@ -134,7 +25,7 @@ static void a_stack_in_a_helper_is_counted_in_the_busy_function(void **state) {
 
 static void the_joined_id_is_an_alias(void **state) {
     struct counted c = start(state);
-    const char *whole;
+    struct triage_join join;
     add_busy(&c, "work step run tap", 20);
     add(&c, "help work step run", 0);
     char helper[KEY_ID_SIZE], busy[KEY_ID_SIZE], start_of[5];
@@ -152,9 +43,15 @@ static void the_joined_id_is_an_alias(void **state) {
         known = known || strcmp(alias, helper) == 0;
     }
     assert_true(known);
-    assert_string_equal(triage_joined_to(c.t, start_of, &whole), busy);
-    assert_string_equal(whole, helper);
-    assert_null(triage_joined_to(c.t, busy, &whole));
+    assert_true(triage_find_join(c.t, start_of, false, "", &join));
+    assert_string_equal(join.into, busy);
+    assert_string_equal(join.id, helper);
+    assert_int_equal(join.kind, JOIN_STACK);
+    assert_int_equal(b->kinds, 1 << JOIN_STACK);
+    assert_false(triage_find_join(c.t, busy, false, "", &join));
+    assert_true(triage_find_join(c.t, busy, true, "", &join));
+    assert_string_equal(join.id, helper);
+    assert_false(triage_find_join(c.t, busy, true, helper, &join));
     triage_free(c.t);
 }
 
@@ -306,7 +203,6 @@ static void dumps_on_both_sides_of_the_limit_are_one_bucket(void **state) {
     }
 }
 
-/* Their level-2 buckets become some of the other's where these have no equal. */
 /* Counts a busy dump of which so many samples are in a helper's helper, the helper, the function
  * and its caller. */
 static void add_depths(struct counted *c, unsigned part, unsigned help, unsigned work,
@@ -338,9 +234,74 @@ static void a_caller_whose_samples_are_in_its_function_is_no_bucket(void **state
     for (unsigned i = 0; i < 4; i++) {
         add_depths(&c, i < 2 ? 5 : 6, i < 2 ? 14 : 10, i < 2 ? 1 : 3, i < 2 ? 0 : 1);
     }
-    end(&c, 0, "help←work 2, work←step 2"); /* which of the two it is, is not known */
+    end(&c, 0, "help←work 4"); /* whichever has more dumps */
+    c = start(state);
+    add_depths(&c, 5, 14, 1, 0);
+    add_depths(&c, 6, 10, 3, 1);
+    end(&c, 0, "help←work 1, work←step 1"); /* one dump proves nothing */
 }
 
+/* Counts so many dumps of which so many of 20 samples are in the helper, and the others elsewhere.
+ */
+static void add_helping(struct counted *c, unsigned dumps, const char *help, unsigned samples,
+                        const char *elsewhere) {
+    const struct mix mix[] = {{help, samples}, {elsewhere, 20 - samples}};
+    for (unsigned i = 0; i < dumps; i++) {
+        assert_true(add_mixed(c, mix, samples == 20 ? 1 : 2, 950));
+    }
+}
+
+static void a_caller_with_another_cause_stays(void **state) {
+    static const char help[] = "help work step run tap", work[] = "work step run tap",
+                      aid[] = "aid work step run tap";
+    struct counted c = start(state);
+    add_helping(&c, 8, help, 20, NULL);
+    add_helping(&c, 4, help, 14, work);
+    end(&c, 0, "help←work 12");
+    c = start(state);
+    add_helping(&c, 8, help, 20, NULL);
+    add_helping(&c, 4, help, 13, work); /* too few samples */
+    end(&c, 0, "help←work 8, work←step 4");
+    c = start(state);
+    add_helping(&c, 8, help, 20, NULL);
+    add_helping(&c, 4, help, 16, aid); /* a fifth is in another function */
+    end(&c, 0, "help←work 8, work←step 4");
+    c = start(state);
+    add_helping(&c, 20, help, 20, NULL);
+    add_helping(&c, 9, help, 16, work);
+    add_helping(&c, 1, "three work step run tap", 12, work); /* most of a dump is */
+    end(&c, 0, "help←work 20, work←step 10");
+    c = start(state);
+    add_helping(&c, 20, help, 20, NULL);
+    add_helping(&c, 5, help, 16, work);
+    add_helping(&c, 2, work, 20, NULL); /* more than a quarter of the dumps have no such sample */
+    end(&c, 0, "help←work 20, work←step 7");
+    c = start(state);
+    add_helping(&c, 2, help, 20, NULL);
+    add_helping(&c, 8, help, 16, work);
+    add_helping(&c, 2, work, 20, NULL); /* more than a tenth of the joined ones */
+    end(&c, 0, "work←step 10, help←work 2");
+}
+
+/* Each is called by the other, and most samples of each are in the other. */
+static void functions_that_call_each_other_stay(void **state) {
+    static const char *const a = "go on go on go", *const b = "on go on go on";
+    static const char *const in_a = "go on go on go on", *const in_b = "on go on go on go";
+    struct counted c = start(state);
+    add_helping(&c, 3, in_b, 16, a);
+    add_helping(&c, 2, in_a, 16, b);
+    end(&c, 0, "go←on 3, on←go 2");
+}
+
+static void a_framework_of_the_caller_alone_stays(void **state) {
+    struct counted c = start(state);
+    add_helping(&c, 4, "help work step run tap", 20, NULL);
+    add_helping(&c, 3, "help work step run tap", 16, "!draw work step run tap");
+    add_helping(&c, 9, "!draw work step run tap", 20, NULL);
+    end(&c, 0, "libsys.so←work←step 9, help←work 4, work←step 3");
+}
+
+/* Their level-2 buckets become some of the other's where these have no equal. */
 static void what_has_no_equal_moves(void **state) {
     static const char *const wanted[] = {"libsys.so←work←step 4",
                                          "work←step←go←tap 2, libsys.so←work←step←run←tap 2"};
@@ -372,94 +333,6 @@ static void functions_that_draw_seldom_and_always_are_two_buckets(void **state) 
     add_drawing(&c, 4, 18, 2); /* too many to be by chance */
     add_drawing(&c, 8, 8, 12);
     end(&c, 0, "work←step 8, libsys.so←work←step 4");
-}
-
-/* A triage_options.stays: ctx is an id. */
-static bool has_id(void *ctx, const char *id) {
-    return strcmp(ctx, id) == 0;
-}
-
-/* Counts dumps of a version, each with one stack of a thread that waits. */
-static void add_version(struct counted *c, const char *version, unsigned dumps,
-                        const char *functions) {
-    c->version = version;
-    for (unsigned i = 0; i < dumps; i++) {
-        assert_true(add_cpu(c, functions, 0, 20));
-    }
-}
-
-static void a_function_that_a_version_inlines_makes_no_new_bucket(void **state) {
-    static const char *const wanted[] = {"work←step 7", "work←step←run←tap 7"};
-    for (size_t level = 0; level < KEY_LEVELS; level++) {
-        for (int swapped = 0; swapped < 2; swapped++) {
-            struct counted c = start(state);
-            add_version(&c, swapped ? "2" : "1", swapped ? 4 : 3,
-                        swapped ? "work step run tap" : "help work step run tap");
-            add_version(&c, swapped ? "1" : "2", swapped ? 3 : 4,
-                        swapped ? "help work step run tap" : "work step run tap");
-            end(&c, level, wanted[level]);
-        }
-    }
-    struct counted c = start(state);
-    add_version(&c, "1", 3, "work step run tap");
-    add_version(&c, "2", 3, "work step run other tap"); /* of level 2 alone */
-    end(&c, 1, "work←step←run←other 6");
-}
-
-/* One function that is equal is enough if the cause and the share of the version's dumps are. */
-static void an_inlined_function_may_leave_one(void **state) {
-    struct counted c = start(state);
-    add_version(&c, "1", 4, "!draw work tap");
-    add_version(&c, "2", 3, "!draw tap");
-    end(&c, 0, "libsys.so←work←tap 7");
-    c = start(state);
-    add_version(&c, "1", 4, "work tap");
-    add_version(&c, "2", 3, "tap");
-    end(&c, 0, "work←tap 7");
-    c = start(state);
-    add_version(&c, "1", 4, "work tap"); /* of 4, and of 18 */
-    add_version(&c, "2", 3, "tap");
-    add_version(&c, "2", 15, "go on");
-    end(&c, 0, "go←on 15, work←tap 4, tap 3");
-    c = start(state);
-    add_version(&c, "1", 4, "!draw work tap");
-    for (unsigned i = 0; i < 3; i++) { /* one waits, the other computes */
-        c.version = "2";
-        add(&c, "!draw tap", 0);
-    }
-    end(&c, 0, "libsys.so←work←tap 4, libsys.so←tap 3");
-}
-
-static void what_one_version_has_both_ways_stays(void **state) {
-    struct counted c = start(state);
-    add_version(&c, "1", 3, "help work step run tap");
-    add_version(&c, "2", 3, "work step run tap");
-    add_version(&c, "2", 1, "help work step run tap");
-    end(&c, 0, "help←work 4, work←step 3");
-    c = start(state);
-    add_version(&c, NULL, 3, "help work step run tap"); /* of unknown versions */
-    add_version(&c, NULL, 3, "work step run tap");
-    end(&c, 0, "help←work 3, work←step 3");
-    c = start(state);
-    add_version(&c, "1", 3, "help work step run tap");
-    add_version(&c, "1", 3, "aid work step run tap"); /* it may be either */
-    add_version(&c, "2", 3, "work step run tap");
-    end(&c, 0, "help←work 3, work←step 3, aid←work 3");
-    c = start(state);
-    add_version(&c, "1", 2, "help work step run tap"); /* too few */
-    add_version(&c, "2", 3, "work step run tap");
-    end(&c, 0, "work←step 3, help←work 2");
-}
-
-static void a_marked_bucket_of_a_version_stays(void **state) {
-    for (int other = 0; other < 2; other++) {
-        struct counted c = start(state);
-        add_version(&c, "1", 3, "help work step run tap");
-        add_version(&c, "2", 4, "work step run tap");
-        c.t->options.stays = has_id;
-        c.t->options.stays_ctx = c.t->level[0].buckets.data[other]->id;
-        end(&c, 0, other ? "work←step 7" : "work←step 4, help←work 3");
-    }
 }
 
 /* Reads a partial of one or several lines into *out. */
@@ -574,12 +447,11 @@ int main(void) {
         cmocka_unit_test(more_stacks_than_samples_let_expect_stay),
         cmocka_unit_test(dumps_on_both_sides_of_the_limit_are_one_bucket),
         cmocka_unit_test(a_caller_whose_samples_are_in_its_function_is_no_bucket),
+        cmocka_unit_test(a_caller_with_another_cause_stays),
+        cmocka_unit_test(functions_that_call_each_other_stay),
+        cmocka_unit_test(a_framework_of_the_caller_alone_stays),
         cmocka_unit_test(what_has_no_equal_moves),
         cmocka_unit_test(functions_that_draw_seldom_and_always_are_two_buckets),
-        cmocka_unit_test(a_function_that_a_version_inlines_makes_no_new_bucket),
-        cmocka_unit_test(an_inlined_function_may_leave_one),
-        cmocka_unit_test(what_one_version_has_both_ways_stays),
-        cmocka_unit_test(a_marked_bucket_of_a_version_stays),
         cmocka_unit_test(a_partial_keeps_what_samples_show),
         cmocka_unit_test(what_must_stay_stays),
         cmocka_unit_test(no_bucket_is_joined_in_a_circle),

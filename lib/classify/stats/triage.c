@@ -401,18 +401,6 @@ static uint64_t span_of_dump(const struct dump *d) {
     return span > 0 ? (uint64_t)span : 0;
 }
 
-/* Adds the other keys for which the dump's samples vote. False: out of memory. */
-static bool add_near(struct bucket *b, const struct stall_key *key, size_t level) {
-    for (size_t i = 0; i < key->near_count; i++) {
-        unsigned share = key->near[i].share;
-        const struct near_id near = {key->near[i].number[level], 1, share > 500, share};
-        if (!bucket_add_near(b, &near)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Counts a ranked dump in its buckets, to which *part is set, and in the sums over all dumps, and
  * offers it to the stored dumps. False: out of memory. */
 static bool rank_dump(struct triage *t, const struct dump *d, const struct stall_key *key,
@@ -438,7 +426,7 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
     }
     for (size_t i = 0; i < KEY_LEVELS; i++) {
         if ((part->action != NO_INDEX && !bucket_add_action(at[i], part->action, s.ms)) ||
-            !bucket_add_ways(at[i], key, i, 1) || !add_near(at[i], key, i)) {
+            !bucket_add_ways(at[i], key, i, 1) || !bucket_add_key_near(at[i], key, i)) {
             return false;
         }
     }

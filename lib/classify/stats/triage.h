@@ -56,10 +56,26 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
  * once, before printing; triage_add must not be called afterwards. ST_ERR: out of memory, and t can
  * only be freed. */
 enum st triage_finish(struct triage *t, struct err *e) BASE_MUST_USE;
-/* Returns the id of the bucket in which triage_finish counts a bucket whose id begins with `id`,
- * because samples show that both are of one busy function; *whole is set to that id. Of several,
- * the smallest id is taken. NULL: there is none. */
-const char *triage_joined_to(const struct triage *t, const char *id, const char **whole);
+/* What says that buckets of different keys, all of whose frames have names, are of one stall. */
+enum join_kind {
+    JOIN_STACK,     /* samples of other dumps, of a bucket of single stacks */
+    JOIN_SAMPLES,   /* its own samples, or those of the other bucket */
+    JOIN_FRAMEWORK, /* its samples, most of which call the framework of the other key */
+    JOIN_VERSION,   /* versions, of which one is taken to have inlined a function */
+    JOIN_KINDS
+};
+/* The word of each kind for outputs, and why such a bucket is counted in the other one. */
+extern const char *const join_words[JOIN_KINDS], *const join_reasons[JOIN_KINDS];
+/* A bucket that triage_finish counts in another one; the ids are the triage's. */
+struct triage_join {
+    const char *id, *into;
+    enum join_kind kind;
+};
+/* Finds the joined bucket whose id, or with `taken` that of the one that it is counted in, begins
+ * with `id`, after the one with the id `after` ("": the first). They come by their ids, ascending.
+ * False: there is none. */
+bool triage_find_join(const struct triage *t, const char *id, bool taken, const char *after,
+                      struct triage_join *out);
 
 /* Folds buckets into one: the first options.max_buckets of level 1 stay, in the order of output,
  * with their buckets of level 2, and as many actions; all others become one bucket "other" after

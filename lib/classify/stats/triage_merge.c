@@ -120,6 +120,7 @@ static bool merge_evidence(struct triage *t, const struct triage *of, struct map
 /* Adds the counts of `from` to b; if b has no tally, that of `from` moves to b. merge_evidence
  * merges the evidence. False: out of memory. */
 static bool merge_counts(const struct mapping *m, struct bucket *b, struct bucket *from) {
+    b->kinds |= from->kinds;
     for (size_t i = 0; i < from->aliases.len; i++) {
         if (!bucket_add_alias(b, from->aliases.data[i], from->alias_dumps.data[i])) {
             return false;

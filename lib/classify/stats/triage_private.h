@@ -85,6 +85,7 @@ struct bucket {
     uint64_t kept_ms; /* the part of bucket_set.fold.ms that comes from foldings in which this
                          bucket was kept */
     uint32_t joined;  /* number of buckets that were joined to this one, see aliases.c */
+    uint32_t kinds;   /* the kinds of those that were inferred: bit of each enum join_kind */
     struct stored_bucket *stored; /* for level 1: its stored dumps; NULL = none */
     /* The number of threads that a holder kept waiting, summed over its dumps. */
     uint64_t waiters;
@@ -151,10 +152,11 @@ struct kind_threshold {
     bool unsaid;
 };
 
-/* A bucket that was joined to another one of the same busy function, see triage_join_single_stacks.
+/* A bucket that was joined to another one, see triage_join_single_stacks and triage_join_versions.
  */
 struct joined_stacks {
     char id[KEY_ID_SIZE], into[KEY_ID_SIZE];
+    enum join_kind kind;
 };
 
 struct triage {
@@ -220,7 +222,8 @@ bool triage_join_aliases(struct triage *t);
 /* Must a level-1 bucket stay one of its own, as by a mark that somebody gave it? */
 bool triage_must_stay(const struct triage *t, const struct bucket *b);
 /* Notes that b is joined to `into`, which gets its id as an alias. False: out of memory. */
-bool triage_note_join(struct triage *t, const struct bucket *b, struct bucket *into);
+bool triage_note_join(struct triage *t, const struct bucket *b, struct bucket *into,
+                      enum join_kind kind);
 /* Joins buckets of different versions of the app whose keys differ by one function, which one of
  * the versions has inlined without a trace, see stallclassify(1). A bucket that must stay is not
  * joined. False: out of memory, and t can only be freed. */
@@ -245,6 +248,35 @@ void busy_functions_free(struct busy_functions *f);
  * given, would be joined; NULL: none. False: out of memory. */
 bool busy_functions_find(const struct busy_functions *f, const struct stall_key *key,
                          const char *id, const struct bucket **out);
+struct alias_index;
+/* HELPERS_MAX: a helper and a helper's helper; so in a key of the usual four functions the busy
+ * function and its caller are left, which are the whole key of level 1. */
+enum { HELPERS_MAX = 2, FUNCTIONS_MIN = 2 };
+
+/* Returns the framework's frame of a key; NULL: it has none. */
+const struct bucket_frame *busy_framework(const struct bucket *b);
+/* Returns the index of the key's first frame that is not the framework's. */
+size_t busy_first_function(const struct bucket *b);
+/* Do the samples of a level-2 bucket say that its function is busy? Its level-1 bucket must have
+ * samples, too, as a partial may say otherwise. */
+bool busy_is_proven(const struct triage *t, const struct bucket *b);
+/* Orders buckets by their evidence, the most first. */
+int busy_compare_evidence(const struct bucket *a, const struct bucket *b);
+/* Returns the bucket of the set with this id, where the index has all of the set's ids; NULL: there
+ * is none. */
+const struct bucket *busy_bucket_of_number(const struct alias_index *ids,
+                                           const struct bucket_set *set, uint64_t number);
+
+/* A triage, and the index of the own ids of its level-2 buckets. */
+struct busy_ids {
+    const struct triage *t;
+    const struct alias_index *ids;
+};
+/* Returns the bucket of a function that the function of b, a level-2 bucket, calls, if so many
+ * samples of b's dumps are in it, and so few in any other, that by chance only the caller's key is
+ * theirs. Which of the two has more dumps does not matter, so that their ids do not change as these
+ * numbers grow. NULL: there is none. */
+const struct bucket *busy_find_inner(const struct busy_ids *j, const struct bucket *b);
 /* Returns an array, malloc'ed, that maps each bucket of the set to itself. NULL = out of memory. */
 uint32_t *bucket_set_identity(const struct bucket_set *set);
 
@@ -260,6 +292,17 @@ struct alias_index {
  * released. */
 bool alias_index_build(struct alias_index *index, const struct bucket_set *set);
 void alias_index_release(struct alias_index *index);
+/* Files each bucket of the set that has at least `least_dumps` under the hash (bucket_frame_hash)
+ * of each named function of the app in its key, and sorts the index. False: out of memory; the
+ * caller releases the index in any case. */
+bool alias_index_functions(struct alias_index *index, const struct bucket_set *set,
+                           uint64_t least_dumps);
+/* Returns the only bucket besides this one (NULL: of all) that alias_index_functions filed under
+ * the function; NULL: there are none or several. */
+const struct bucket *alias_index_only_with(const struct alias_index *index,
+                                           const struct bucket_set *set,
+                                           const struct bucket_frame *f,
+                                           const struct bucket *besides);
 /* Sorts an index to which aliases were appended. */
 void alias_index_sort(struct alias_index *index);
 /* Returns the only bucket of the set, of another id, that has this id as an alias and has at most
@@ -363,6 +406,9 @@ bool bucket_add_alias(struct bucket *b, uint64_t alias, uint64_t dumps);
 /* Adds the id of another key for which samples vote to the bucket; its own id is left out. If there
  * are more than NEAR_MAX, those with the smallest numbers are kept. False: out of memory. */
 bool bucket_add_near(struct bucket *b, const struct near_id *add);
+/* Adds the other keys of this level for which samples of a dump's busy thread vote to its bucket.
+ * False: out of memory. */
+bool bucket_add_key_near(struct bucket *b, const struct stall_key *key, size_t level);
 /* Adds all that another bucket has. False: out of memory. */
 bool bucket_add_all_near(struct bucket *b, const struct bucket *from);
 /* Returns what the bucket knows of the id; NULL: no sample votes for it. */

@@ -1,0 +1,92 @@
+/* Finds the bucket of a busy function that has nearly all samples of the dumps of a caller's
+ * bucket. A dump is in the bucket of its innermost function that most of its samples are in, by a
+ * limit; where by chance a few less are, its caller's bucket has the dump. */
+#include "classify/stats/sum.h"
+#include "classify/stats/triage_private.h"
+
+/* A dump is in the bucket of a function if 850 permille of its samples are in it. Of a bucket whose
+ * dumps have a few less by chance, INNER_PERMILLE are in it in the mean, and OTHER_PERMILLE at most
+ * in another one: else that one is a cause of its own. Without samples with the function's own key
+ * are at most one MISSING_SHARE-th of the bucket's dumps, and one HIDDEN_SHARE-th of those of both
+ * buckets. */
+enum { INNER_PERMILLE = 700, OTHER_PERMILLE = 150, MISSING_SHARE = 4, HIDDEN_SHARE = 10 };
+
+/* Samples of two buckets have a key alike if its share, in the mean of the dumps, is in one at most
+ * ALIKE_PERCENT of that in the other. */
+enum { ALIKE_PERCENT = 150 };
+
+/* Are t's functions those of `found`, or these and one or two helpers that they call? */
+static bool is_within(const struct bucket *t, const struct bucket *found) {
+    for (size_t helpers = 0; helpers <= HELPERS_MAX; helpers++) {
+        size_t at = busy_first_function(t) + helpers, from = busy_first_function(found), n = 0;
+        while (at + n < t->frame_count && from + n < found->frame_count &&
+               bucket_frame_equals(t->frames[at + n], found->frames[from + n])) {
+            n++;
+        }
+        if (at + n == t->frame_count && n >= FUNCTIONS_MIN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Are the samples of b's dumps that have the key n in the function of `found`? They are if the key
+ * is that of a bucket of the function or of a helper, or if the dumps of `found` have as many. */
+static bool is_part_of(const struct busy_ids *j, const struct bucket *b, const struct near_id *n,
+                       const struct bucket *found) {
+    const struct bucket *t = busy_bucket_of_number(j->ids, &j->t->level[1], n->number);
+    const struct near_id *same = bucket_near(found, n->number);
+    return (t && is_within(t, found)) ||
+           (same && (unsigned __int128)n->shares * found->tally->dumps * 100 <=
+                        (unsigned __int128)same->shares * b->tally->dumps * ALIKE_PERCENT);
+}
+
+/* Are so many samples of b's dumps in the function of `found`, and in no other one, that by chance
+ * only they do not have its key? own: what they show of that key. */
+static bool is_nearly_within(const struct busy_ids *j, const struct bucket *b,
+                             const struct bucket *found, const struct near_id *own) {
+    uint64_t sum = 0, all = b->tally->dumps, missing = own->dumps < all ? all - own->dumps : 0;
+    if (missing > all / MISSING_SHARE || missing > (all + found->tally->dumps) / HIDDEN_SHARE) {
+        return false;
+    }
+    for (size_t i = 0; i < b->near.len; i++) {
+        const struct near_id *n = &b->near.data[i];
+        bool part = is_part_of(j, b, n, found);
+        sum_add(&sum, part ? n->shares : 0);
+        if (!part && (n->most > 0 || n->shares / OTHER_PERMILLE >= n->dumps)) {
+            return false;
+        }
+    }
+    return sum / INNER_PERMILLE >= own->dumps;
+}
+
+/* Is t's function one that b's function calls, as far as the keys go: are t's functions without
+ * some innermost ones those with which b's begin? */
+static bool is_inner(const struct bucket *t, const struct bucket *b) {
+    size_t from = busy_first_function(b);
+    for (size_t at = busy_first_function(t) + 1; at < t->frame_count; at++) {
+        size_t n = 0;
+        while (at + n < t->frame_count && from + n < b->frame_count &&
+               bucket_frame_equals(t->frames[at + n], b->frames[from + n])) {
+            n++;
+        }
+        if (at + n == t->frame_count) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct bucket *busy_find_inner(const struct busy_ids *j, const struct bucket *b) {
+    const struct bucket *best = NULL;
+    for (size_t i = 0; b->tally->samples > 0 && i < b->near.len; i++) {
+        const struct near_id *n = &b->near.data[i];
+        const struct bucket *t = busy_bucket_of_number(j->ids, &j->t->level[1], n->number);
+        bool fits = t && is_inner(t, b) && busy_is_proven(j->t, t) &&
+                    (!busy_framework(b) || busy_framework(t));
+        if (fits && (!best || busy_compare_evidence(t, best) < 0) && is_nearly_within(j, b, t, n)) {
+            best = t;
+        }
+    }
+    return best;
+}

@@ -238,7 +238,8 @@ static void a_caller_whose_samples_are_in_its_function_is_no_bucket(void **state
     c = start(state);
     add_depths(&c, 5, 14, 1, 0);
     add_depths(&c, 6, 10, 3, 1);
-    end(&c, 0, "help←work 1, work←step 1"); /* one dump proves nothing */
+    add_busy(&c, "load all other views", 20);
+    end(&c, 0, "load←all 2, help←work 1, work←step 1"); /* one dump proves nothing */
 }
 
 /* Counts so many dumps of which so many of 20 samples are in the helper, and the others elsewhere.

@@ -34,8 +34,10 @@ struct debug_function {
     uint32_t call_file; /* file of an inlined subroutine's call site: index as decl_file */
     uint32_t call_line, call_column, call_discriminator;
     uint64_t entry;                   /* DW_AT_entry_pc if it is in the ranges, else the start of
-                                         the range that the DIE lists first, or ranges[0].low if the
-                                         DIE itself has none */
+                                         the first range that the DIE lists and that is kept (not
+                                         empty, not stripped), or ranges[0].low if the DIE itself
+                                         lists none that is kept or, with a debug map, that address
+                                         was not linked */
     uint64_t low_pc;                  /* DW_AT_low_pc; 0 = none */
     const struct debug_range *ranges; /* sorted by low; none overlap or touch */
     size_t range_count;

@@ -62,7 +62,9 @@ const char *index_store_folder(const struct index_store *s);
 /* Makes the folder STORE/NAME and those above it. ST_NONE: the folder cannot be made
  * (index_store_trouble returns the reason), or the store is another user's. */
 enum st index_store_make_folder(struct index_store *s, const char *name) BASE_MUST_USE;
-/* Returns the text of the first failure to write; NULL = none; s may be NULL. */
+/* Returns the text, borrowed from s, of the first failure to write, lock or make something in the
+ * store, or that others may write to it. NULL = none, also if the store is another user's, or s is
+ * NULL. */
 const char *index_store_trouble(const struct index_store *s);
 
 /* Appends the key of a source in the store, and sets *fingerprint. ST_ERR: out of memory. */

@@ -69,8 +69,9 @@ void symbol_set_use_store(struct symbol_set *s, struct index_store *store);
  * system's). */
 void symbol_set_use_temporary_folder(struct symbol_set *s, const char *folder);
 
-/* Sets a callback that symbol_set_add calls, as find_progress, with the number of files and folders
- * visited so far. */
+/* Sets a callback that symbol_set_add calls, and symbol_set_find when it looks into a bundle laid
+ * out by id (on the thread that finds), with the number of entries of folders visited by the set so
+ * far, after each 256. */
 void symbol_set_on_progress(struct symbol_set *s, void (*tell)(void *ctx, size_t looked_at),
                             void *ctx);
 

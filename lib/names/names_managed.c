@@ -226,8 +226,8 @@ static size_t skip_ordinals(const char *s, size_t len, size_t at) {
 }
 
 /* Returns the index of the numbers that C#'s compiler puts into the name of a lambda, a local
- * function, an iterator or a closure's class, whose mark begins at s[at]: the text from at up to
- * that index stays. 0 = no mark begins there. */
+ * function, an iterator or async method, or a closure's class, whose mark begins at s[at]: the text
+ * from at up to that index stays. 0 = no mark with numbers begins there. */
 static size_t csharp_ordinals(const char *s, size_t len, size_t at) {
     /* ">" is "U3E" in names that il2cpp writes in C++. */
     static const char *const marks[] = {

@@ -1,4 +1,5 @@
-/* Writes stacks as lists, with frames of the app marked and source lines linked. */
+/* Writes stacks as lists, with frames of the app marked and, with a source_url, source lines
+ * linked; and a dump's other threads. */
 #include <inttypes.h>
 #include <string.h>
 

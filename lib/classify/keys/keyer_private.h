@@ -14,7 +14,8 @@ struct judged_frame {
     bool fileless; /* the line, or the name that the device gave, is of no known source file */
 };
 
-/* A stack whose frames were looked up in the cache and judged by the rules. */
+/* A stack whose frames were looked up in the cache and judged by the rules; without rules it is
+ * only looked up. */
 struct judged_stack {
     const struct dump_stack *stack;
     size_t first,

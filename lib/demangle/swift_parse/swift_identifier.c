@@ -191,8 +191,8 @@ struct swift_node *swift_make_operator_name(struct swift_parser *p, enum swift_k
     }
 }
 
-/* Makes the node of 'L', a name that a file, a number, or a related entity distinguishes from equal
- * ones. */
+/* Makes the node of 'L': a name with its file ("LL"), with a number, or with the letter of its
+ * relation to the entity of that name; or a file without a name ("Ll"). */
 struct swift_node *swift_make_local_name(struct swift_parser *p, enum swift_kind kind) {
     struct swift_tree *t = p->tree;
     if (swift_skip(p, 'L')) {

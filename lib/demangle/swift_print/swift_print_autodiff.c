@@ -61,8 +61,8 @@ void swift_print_reordering_thunk(struct swift_printer *r, const struct swift_no
     swift_print_child(r, n, 1);
 }
 
-/* Prints a subset thunk. Its children: from, to?, kind, parameters, results, parameters of the
- * thunk. */
+/* Prints a subset thunk. Its children: from (one or several nodes), to (absent if there is only
+ * one node before the kind), kind, parameters, results, parameters of the thunk. */
 void swift_print_subset_thunk(struct swift_printer *r, const struct swift_node *n) {
     size_t count = swift_count(n);
     if (count < 5) {

@@ -1,7 +1,8 @@
-/* Annealing: a stall that continues in the same stack is reported less and less often.
+/* Annealing: while a stall's heaviest stack stays that of its last dump, it is detected less and
+ * less often, and such detections are only counted.
  *
  * Source: Matrix for iOS and ARMS (Fibonacci growth of the check interval while the stack stays the
- * same). See stallkit-design(7), RECORDER RULES, 10. */
+ * same). See stallkit-design(7), RECORDER RULES, 10 (which stacks are the same). */
 #ifndef STALLREC_ANNEAL_H
 #define STALLREC_ANNEAL_H
 

@@ -5,7 +5,7 @@
 #include "core/ring.h"
 
 struct rec_heaviest {
-    const struct rec_slot *slot; /* a sample with the heaviest stack; NULL: no sample has a stack */
+    const struct rec_slot *slot; /* a sample with the heaviest stack; NULL: no sample has a frame */
     uint32_t index;              /* the slot's index for rec_ring_at */
     uint32_t repeats; /* number of samples with the same innermost function, this sample included */
 };

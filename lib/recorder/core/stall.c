@@ -1,5 +1,5 @@
-/* Stalls: reports a stall whose stack stays the same less and less often (annealing, anneal.h), and
- * divides the time of one stall among its dumps.
+/* Stalls: detects a stall whose heaviest stack stays that of its last dump less and less often, and
+ * only counts such detections (annealing, anneal.h); divides the time of one stall among its dumps.
  *
  *     since      at(1)             at(2)          end
  *       |----------|-----------------|-------------|

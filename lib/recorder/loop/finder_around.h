@@ -11,10 +11,12 @@ enum finder_claim {
     FINDER_CLAIM_LOOP   /* the wait around the waits for descriptors is the loop */
 };
 
-/* Is a, which waits for something else than descriptors, further out on the stack than c? In an
- * interpreter that is so if it has fewer of the interpreter's frames; otherwise, if it is
- * shallower. *clear: by two frames, or by so much that both are no siblings. A wait of a function
- * that the loop calls to wait may have one frame less than the loop's own. */
+/* Is a, which waits for something else than descriptors, further out on the stack than c? If the
+ * interpreter's frames of both are known, that is so if a has fewer, or as many and is shallower by
+ * more than CLEAR_BYTES (finder_around.c); else, if it is shallower, but never on a thread of a
+ * pool (f->pooled). False if a depth is 0. *clear, which counts only if the result is true: by two
+ * frames, or, with equal numbers of frames, by more than CLEAR_BYTES. A wait of a function that the
+ * loop calls to wait may have one frame less than the loop's own. */
 bool finder_is_around(const struct loop_finder *f, const struct finder_candidate *a,
                       const struct finder_candidate *c, bool *clear);
 

@@ -121,7 +121,9 @@ struct finder_wait {
     uint64_t depth; /* stack pointer before the call of the function that waits, which is higher in
                        shallower calls, and does not depend on how much stack that function needs;
                        where it is not known, that before the function's call of the wait; 0 = not
-                       on the thread's own stack, which counts as deeper than all others */
+                       on the thread's own stack, or the stack's bounds are not known: it is never
+                       shallower than another, and how far out it is counts as unknown
+                       (finder_around.c) */
     uint32_t inner; /* number of the interpreter's frames on the stack; 0 = not known, or none */
     bool blocking;  /* the wait has no timeout of 0 */
     bool endless;   /* the wait, for a condition variable or for signals, has no timeout */

@@ -28,9 +28,10 @@ struct probe_verdict {
 bool preload_probe(const struct probe_filter *filter, struct probe_verdict *out);
 
 /* Returns the name of a system call of the recorder that a filter kills, as stored by
- * preload_probe(); NULL: none is known. The first call tries the calls, if preload_probe() has not
- * tried any before and the calling thread is under a filter. It is called before the recorder
- * starts. */
+ * preload_probe(); NULL: none is known. The filter may be one of another thread, or one that was
+ * tried but not installed. The first call tries the calls, if preload_probe() has not tried any
+ * before and the calling thread is under a filter. It is called before the recorder starts, and
+ * before each further thread is watched. errno is not kept. */
 const char *preload_killed_call(void);
 /* Is no system call of the recorder known to be killed by a filter? */
 bool preload_may_end(void);

@@ -53,8 +53,8 @@ static bool is_own(const struct preload_process *p, uint64_t start_ticks) {
            (start_ticks == 0 || p->start_ticks == 0 || p->start_ticks == start_ticks);
 }
 
-/* Returns the report's entry of this process that an earlier program has used; NULL: there is
- * none. */
+/* Returns the entry that this process already has in the report, as after an exec, unless its
+ * recorder was stopped in time (`ended`); NULL: there is none. */
 static struct preload_process *find_earlier(struct preload_report *report, uint64_t start_ticks) {
     uint32_t used = __atomic_load_n(&report->recorded, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < used && i < PRELOAD_PROCESSES; i++) {

@@ -92,7 +92,8 @@ void replay_stop(struct replay *r);
 
 /* Returns the functions of the fake capture for the core; their ctx is the replay. */
 struct rec_capture replay_capture(struct replay *r);
-/* Returns the CPU time that the process has used until r->now, in ns. */
+/* Returns the CPU time that the process has used until r->now, in ns, and stores it in r->cpu_ns.
+ * It must be called before r->cpu_permille changes. */
 uint64_t replay_cpu(struct replay *r);
 
 /* Prints a line of the replay's output: the ms since the trace's time 0, and the text. */

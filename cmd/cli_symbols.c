@@ -99,6 +99,8 @@ static enum st cli_symbols_start(struct cli_symbols *s, const struct cli_symbols
         }
         tell_added(s, o->paths[i], st, &why);
     }
+    /* Later look-ups search on other threads, and the line is one of dumps then. */
+    symbol_set_on_progress(s->set, NULL, NULL);
     cli_progress_end(&s->dumps->progress);
     for (size_t i = 0; i < o->use_count; i++) {
         add_use(s, o->uses[i]);

@@ -63,10 +63,14 @@ static enum st check_kind(struct history *h, struct err *e) {
 }
 
 /* Fills the tables of systems and devices, and of sessions, that the version lacks, because only
- * its parts have the counts. A part that is damaged is left out, as it is in each reading. */
+ * its parts have the counts. A part that is damaged or whose cell is missing is left out: the
+ * tables have no place for it, and --check tells it. */
 static enum st fill_from_parts(struct history *h, struct err *e) {
     struct sql_statement *s;
-    if (sql_prepare(h->file, &s, "SELECT cell, partial FROM part ORDER BY id", e) != ST_OK) {
+    if (sql_prepare(h->file, &s,
+                    "SELECT p.cell, p.partial FROM part p JOIN cell c ON c.id = p.cell"
+                    " ORDER BY p.id",
+                    e) != ST_OK) {
         return ST_ERR;
     }
     enum st st = ST_OK, more = ST_OK;

@@ -74,7 +74,8 @@ struct exposed {
     uint32_t cell;
     const char *facets[USAGE_DEVICE + 1]; /* version, system, device; NULL = unknown */
     int32_t day;                          /* as usage_day.day, the first one */
-    uint64_t start_ms, reach_ms; /* the time of that day, and the time from there that is covered */
+    uint64_t start_ms, reach_ms; /* the time of that day, and the time from there that is covered;
+                                    0 = unknown */
     uint64_t user;               /* hash of the user's name */
     bool has_user;
     /* True: the exposure belongs to many users, and was already added to their cells. */
@@ -230,14 +231,14 @@ static bool count_user_day(struct triage *t, const char *user, const char *time)
 }
 
 /* Sets the days that a session covers. A record that does not say how long the session lasted, or
- * that adds up several, may be of a whole day. */
+ * that adds up several, is of its first day: of no other it is known. */
 static void set_days(struct exposed *x, const json_t *o, const char *time) {
     enum { HOUR_AT = DAY_LENGTH + 1, MINUTE_AT = HOUR_AT + 3, MINUTE_END = MINUTE_AT + 2 };
     uint64_t hour, minute;
     uint64_t length =
         exposure_member_number(o, "length_ms", exposure_member_number(o, "wall_ms", 0));
     x->day = usage_day_parse(time);
-    x->reach_ms = length && x->launches <= 1 ? length : EXPOSURE_DAY_MS;
+    x->reach_ms = x->launches <= 1 ? length : 0;
     if (x->day != USAGE_NO_DAY && strlen(time) >= MINUTE_END && time[MINUTE_AT - 1] == ':' &&
         parse_u64(time + HOUR_AT, 2, 23, &hour) && parse_u64(time + MINUTE_AT, 2, 59, &minute)) {
         x->start_ms = (hour * 60 + minute) * EXPOSURE_MINUTE_MS;

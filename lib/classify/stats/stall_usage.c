@@ -142,18 +142,84 @@ struct settling {
     struct app_usage *u;
     uint32_t of_all;        /* see version_of_all */
     struct usage_day *left; /* see usage_untold */
+    uint64_t *typical;      /* see find_typical, by the version's index */
     struct number_map days; /* days without time that have stalls */
 };
+
+/* The time of a version on a day. */
+struct version_time {
+    size_t version; /* the version's index */
+    uint64_t ms;
+};
+
+static int by_version_and_time(const void *a, const void *b) {
+    const struct version_time *x = a, *y = b;
+    int order = COMPARE(x->version, y->version);
+    return order ? order : COMPARE(y->ms, x->ms);
+}
+
+/* Sets s->typical to the time of a typical day of each version: half of the time that has a day is
+ * of days with at least so much. Many days with little time do not lower it. False: out of memory.
+ */
+static bool find_typical(struct settling *s) {
+    const struct usage_days *days = &s->u->days;
+    struct version_time *times = calloc(days->rows.len + 1, sizeof *times);
+    s->typical = calloc(s->u->by[USAGE_VERSION].values.len + 1, sizeof *s->typical);
+    size_t count = 0;
+    for (size_t i = 0; times && i < days->rows.len; i++) {
+        const struct usage_day *row = &days->rows.data[i];
+        if (row->day != USAGE_NO_DAY && row->foreground_ms) {
+            times[count++] =
+                (struct version_time){index_of_version(s->u, row->version), row->foreground_ms};
+        }
+    }
+    bool ok = times && s->typical;
+    if (ok) {
+        qsort(times, count, sizeof *times, by_version_and_time);
+    }
+    for (size_t i = 0, end; ok && i < count; i = end) {
+        unsigned __int128 sum = 0, passed = 0;
+        for (end = i; end < count && times[end].version == times[i].version; end++) {
+            sum += times[end].ms;
+        }
+        for (size_t k = i; passed < sum - passed; k++) {
+            passed += times[k].ms;
+            s->typical[times[k].version] = times[k].ms;
+        }
+    }
+    free(times);
+    return ok;
+}
+
+/* Stalls are divided by time that is known for their day, or for none, only if it is at least this
+ * part of what there should be, because a session or two of a wrong clock, or past midnight, are
+ * not the time of all users: of the version's time, or of its typical day. SPILL_PART is for a day
+ * on which no session began, so that its time is what sessions of earlier days had left. Time
+ * without a day is that of all days if all but one TIME_PART of it has none. */
+enum { TIME_PART = 20, SPILL_PART = 4 };
+
+static bool is_time_part(uint64_t ms, uint64_t of, unsigned part) {
+    return ms > 0 && ms >= of / part;
+}
 
 /* Is time in the foreground known for the stalls of a row? One that is left of a version's sums is
  * of partials that told no days. */
 static bool row_is_rated(const struct settling *s, const struct usage_day *row) {
     uint32_t from = s->of_all == NO_INDEX ? row->version : s->of_all;
-    const struct usage_day *all = usage_find_day(s->u, USAGE_NO_DAY, from);
-    const struct usage_day *same = row->day == USAGE_UNTOLD_DAY
-                                       ? &s->left[index_of_version(s->u, from)]
-                                       : usage_find_day(s->u, row->day, from);
-    return (all && all->foreground_ms) || (same && same->foreground_ms);
+    size_t at = index_of_version(s->u, from);
+    uint64_t all = s->u->by[USAGE_VERSION].values.data[at].sums.foreground_ms;
+    const struct usage_day *none = usage_find_day(s->u, USAGE_NO_DAY, from);
+    uint64_t undated = none ? none->foreground_ms : 0;
+    if (undated && undated >= all - all / TIME_PART) {
+        return true;
+    }
+    if (row->day == USAGE_NO_DAY || row->day == USAGE_UNTOLD_DAY) {
+        return is_time_part(row->day == USAGE_NO_DAY ? undated : s->left[at].foreground_ms, all,
+                            TIME_PART);
+    }
+    const struct usage_day *same = usage_find_day(s->u, row->day, from);
+    return same && is_time_part(same->foreground_ms, s->typical[at],
+                                same->sessions ? TIME_PART : SPILL_PART);
 }
 
 /* Notes that a row's stalls are in no rate. False: out of memory. */
@@ -210,8 +276,9 @@ bool usage_settle(struct triage *t) {
         sums->unrated_ms = none ? sums->stalled_ms : 0;
     }
     t->usage.apart = (struct usage_apart){0};
-    bool ok = st != ST_ERR && (!known || st == ST_NONE || settle_days(&s));
+    bool ok = st != ST_ERR && (!known || st == ST_NONE || (find_typical(&s) && settle_days(&s)));
     number_map_release(&s.days);
+    free(s.typical);
     free(s.left);
     return ok;
 }

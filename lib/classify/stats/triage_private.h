@@ -436,8 +436,8 @@ void bucket_set_release(struct bucket_set *set);
  * computed. False: out of memory. */
 bool stall_count_usage(struct triage *t, const struct stall_part *parts, size_t count, uint64_t ms);
 /* Finds which stalls are in no rate, because no time in the foreground is known of their version
- * and day (usage_outside), and notes it in the usage of the triage; triage_finish calls it. False:
- * out of memory. */
+ * and day (usage_outside), or only a small part of what a day of the version has, and notes it in
+ * the usage of the triage; triage_finish calls it. False: out of memory. */
 bool usage_settle(struct triage *t);
 /* Adds dumps of the stall of this hash, whose spans have the sum seen_ms. The stall counts, and
  * stops pending, once the spans of all its dumps add up to its duration (0 = unknown). If

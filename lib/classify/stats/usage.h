@@ -72,8 +72,8 @@ struct usage_days {
     VEC(struct usage_day) rows;
     struct number_map place; /* from a version and a day to its index in `rows` */
 };
-/* The stalls that are on a day, or on none, of which no time in the foreground is known, although
- * their version has some on other days: that time is not theirs. */
+/* The stalls that are on a day, or on none, of which no or little time in the foreground is known
+ * (usage_settle), although their version has some on other days: that time is not theirs. */
 struct usage_apart {
     uint64_t stalls;         /* on days without time */
     uint64_t undated_stalls; /* on no known day */

@@ -75,9 +75,9 @@ static void days_add_stall(struct days_made *m, struct days_stall like) {
     assert_int_equal(triage_add(m->t, &f.d, &key, true, NULL, NULL), ST_OK);
 }
 
-/* Adds a session of an hour in the foreground; time: "" = none; length_ms: 0 = it does not say. */
-static void days_add_session(struct days_made *m, const char *time, const char *version,
-                             uint64_t length_ms) {
+/* Adds a session; time: "" = none; length_ms: 0 = it does not say. */
+static void days_add_use(struct days_made *m, const char *time, const char *version,
+                         uint64_t length_ms, uint64_t foreground_ms) {
     const struct exposure_filter everybody = {.where = NULL};
     char text[256], length[48] = "", when[48] = "";
     struct err e = {0};
@@ -89,11 +89,17 @@ static void days_add_session(struct days_made *m, const char *time, const char *
     }
     int len = snprintf(text, sizeof text,
                        "{\"format\":\"stall-session/1\",\"id\":\"s%u\",%s%s\"launches\":1,"
-                       "\"app\":{\"version\":\"%s\"},\"foreground_ms\":3600000}",
-                       m->sessions++, when, length, version);
+                       "\"app\":{\"version\":\"%s\"},\"foreground_ms\":%llu}",
+                       m->sessions++, when, length, version, (unsigned long long)foreground_ms);
     if (triage_add_session(m->t, &everybody, text, (size_t)len, &e) != ST_OK) {
         fail_msg("%s: %s", text, e.text);
     }
+}
+
+/* Adds a session of an hour in the foreground. */
+static void days_add_session(struct days_made *m, const char *time, const char *version,
+                             uint64_t length_ms) {
+    days_add_use(m, time, version, length_ms, DAYS_HOUR);
 }
 
 static struct usage_outside days_outside(struct days_made *m) {
@@ -174,6 +180,69 @@ static void time_of_no_day_or_no_version_may_be_that_of_all(void **state) {
     assert_int_equal(o.days.first, usage_day_parse("2026-11-19"));
 }
 
+/* 40 stalls on each of three days, and 30 sessions of an hour on the last of them. */
+static void days_fill_late(struct days_made *m) {
+    static const char *const times[] = {"2026-11-18T10:00:00Z", "2026-11-19T10:00:00Z",
+                                        "2026-11-20T10:00:00Z"};
+    triage_free(m->t);
+    m->t = days_triage();
+    for (unsigned i = 0; i < 120; i++) {
+        days_add_stall(m, (struct days_stall){.time = times[i / 40], .version = "1.0"});
+    }
+    for (unsigned i = 0; i < 30; i++) {
+        days_add_session(m, times[2], "1.0", DAYS_HOUR);
+    }
+}
+
+static void time_without_a_day_is_that_of_all_days_if_it_is_most(void **state) {
+    struct days_made *m = *state;
+    days_fill_late(m);
+    days_add_use(m, "", "1.0", 1000, 1000);
+    assert_int_equal(days_outside(m).days.stalls, 80);
+    days_fill_late(m);
+    days_add_use(m, "", "1.0", 0, UINT64_C(28) * 20 * DAYS_HOUR);
+    assert_int_equal(days_outside(m).days.stalls, 80);
+    days_add_use(m, "", "1.0", 0, UINT64_C(2) * 20 * DAYS_HOUR);
+    assert_int_equal(days_outside(m).all_stalls, 0);
+    /* Stalls without a day are of such time if it is no small part. */
+    days_fill_late(m);
+    days_add_stall(m, (struct days_stall){.version = "1.0"});
+    days_add_use(m, "", "1.0", 0, DAYS_HOUR);
+    assert_int_equal(days_outside(m).days.undated_stalls, 1);
+    days_add_use(m, "", "1.0", 0, DAYS_HOUR);
+    assert_int_equal(days_outside(m).days.undated_stalls, 0);
+}
+
+static void little_time_on_a_day_is_not_that_of_its_stalls(void **state) {
+    struct days_made *m = *state;
+    /* Past midnight, from a session without a length, from a single short one. */
+    days_fill_late(m);
+    days_add_use(m, "2026-11-18T23:59:00Z", "1.0", DAYS_HOUR, DAYS_HOUR / 2);
+    days_add_use(m, "2026-11-18T10:00:00Z", "1.0", 0, 1000);
+    assert_int_equal(days_outside(m).days.stalls, 80);
+    /* Sessions that began on the day need less time than what others left on it. */
+    days_fill_late(m);
+    days_add_use(m, "2026-11-18T23:00:00Z", "1.0", 8 * DAYS_HOUR, 8 * DAYS_HOUR);
+    assert_int_equal(days_outside(m).days.stalls, 80);
+    days_add_session(m, "2026-11-18T10:00:00Z", "1.0", DAYS_HOUR);
+    assert_int_equal(days_outside(m).days.stalls, 40); /* two hours of thirty */
+    days_add_use(m, "2026-11-18T23:00:00Z", "1.0", 2 * DAYS_HOUR, 2 * DAYS_HOUR);
+    assert_int_equal(days_outside(m).days.stalls, 0); /* eight hours of thirty */
+}
+
+/* A day with little time is none, and many of them make no other day of them. */
+static void many_days_with_little_time_do_not_make_it_much(void **state) {
+    static const char *const days[] = {"2026-11-18T10:00:00Z", "2026-11-21T10:00:00Z",
+                                       "2026-11-22T10:00:00Z", "2026-11-23T10:00:00Z",
+                                       "2026-11-24T10:00:00Z"};
+    struct days_made *m = *state;
+    days_fill_late(m);
+    for (size_t i = 0; i < sizeof days / sizeof *days; i++) {
+        days_add_use(m, days[i], "1.0", 1000, 1000);
+    }
+    assert_int_equal(days_outside(m).days.stalls, 80);
+}
+
 static void a_session_is_of_all_days_that_it_covers(void **state) {
     struct days_made *m = *state;
     const struct triage *t = m->t;
@@ -182,10 +251,10 @@ static void a_session_is_of_all_days_that_it_covers(void **state) {
     assert_int_equal(days_foreground(t, "2026-11-20", "1.0"), DAYS_HOUR / 8);
     assert_int_equal(days_foreground(t, "2026-11-21", "1.0"), DAYS_HOUR / 8 * 7);
     assert_int_equal(days_foreground(t, "2026-11-22", "1.0"), 0);
-    /* No length: a day from the start. */
-    days_add_session(m, "2026-11-01T06:00:00Z", "2.0", 0);
-    assert_int_equal(days_foreground(t, "2026-11-01", "2.0"), DAYS_HOUR / 4 * 3);
-    assert_int_equal(days_foreground(t, "2026-11-02", "2.0"), DAYS_HOUR / 4);
+    /* No length: the first day. */
+    days_add_session(m, "2026-11-01T23:59:00Z", "2.0", 0);
+    assert_int_equal(days_foreground(t, "2026-11-01", "2.0"), DAYS_HOUR);
+    assert_int_equal(days_foreground(t, "2026-11-02", "2.0"), 0);
     days_add_session(m, "2026-11-01T00:00:00Z", "3.0", (uint64_t)366 * 24 * DAYS_HOUR);
     uint64_t sum = 0;
     for (size_t i = 0; i < t->usage.days.rows.len; i++) {
@@ -398,6 +467,9 @@ int main(void) {
         DAYS_TEST(stalls_of_days_without_time_are_outside),
         DAYS_TEST(stalls_of_days_with_time_are_inside),
         DAYS_TEST(time_of_no_day_or_no_version_may_be_that_of_all),
+        DAYS_TEST(time_without_a_day_is_that_of_all_days_if_it_is_most),
+        DAYS_TEST(little_time_on_a_day_is_not_that_of_its_stalls),
+        DAYS_TEST(many_days_with_little_time_do_not_make_it_much),
         DAYS_TEST(a_session_is_of_all_days_that_it_covers),
         DAYS_TEST(a_stall_of_several_days_is_of_the_one_with_most_time),
         DAYS_TEST(partials_merge_in_any_order),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/search.h"
 #include "classify/gate/rates.h"
 #include "classify/keys/version.h"
 #include "classify/stats/triage_private.h"
@@ -45,27 +46,30 @@ static bool add_exposure(struct gone_finder *f, uint32_t text, double exposure, 
                                  .exposure = exposure,
                                  .unwatched = watched >= 0 && watched < USAGE_WATCHED_PERMILLE},
                                 text};
-    return !*v.version.text || exposure <= 0 || VEC_PUSH(&f->texts, v);
+    return !*v.version.text || VEC_PUSH(&f->texts, v);
 }
 
-/* Lists the versions whose stalls can be divided by their time in the foreground (usage_rated_ms),
- * with that time; if there is none, all versions with their numbers of dumps. False: out of memory.
- */
+/* Lists all versions of dumps, and those of sessions; if the exposure is time in the foreground, a
+ * version whose stalls cannot be divided by it (usage_rated_ms) has 0. False: out of memory. */
 static bool list_versions(struct gone_finder *f) {
     const struct usage_values *by = &f->t->usage.by[USAGE_VERSION];
     const struct facet *dumps = &f->t->total.facets[FACET_VERSION];
     bool ok = true;
-    for (size_t i = 0; ok && i < by->values.len; i++) {
+    for (size_t i = 0; i < by->values.len; i++) {
+        f->rated = f->rated || (*map_string(&f->t->strings, by->values.data[i].text) &&
+                                usage_rated_ms(&by->values.data[i].sums));
+    }
+    for (size_t i = 0; ok && f->rated && i < by->values.len; i++) {
         const struct usage_sums *sums = &by->values.data[i].sums;
         ok = add_exposure(f, by->values.data[i].text, (double)usage_rated_ms(sums),
                           usage_sums_watched_permille(sums));
     }
-    f->rated = f->texts.len > 0;
-    if (ok && !f->rated) {
-        for (size_t i = 0; ok && i < dumps->values.len; i++) {
-            ok = add_exposure(f, dumps->values.data[i].text, (double)dumps->values.data[i].dumps,
-                              -1);
-        }
+    for (size_t i = 0; ok && i < dumps->values.len; i++) {
+        const struct facet_value *v = &dumps->values.data[i];
+        size_t at;
+        LOWER_BOUND(at, by->values.len, by->values.data[at].text, v->text);
+        bool listed = f->rated && at < by->values.len && by->values.data[at].text == v->text;
+        ok = listed || add_exposure(f, v->text, f->rated ? 0 : (double)v->dumps, -1);
     }
     if (ok && f->texts.len > 1) {
         qsort(f->texts.data, f->texts.len, sizeof *f->texts.data, by_release);
@@ -176,9 +180,22 @@ static void walk_strays(struct gone_walk *w, const struct gone_version *v, doubl
     }
 }
 
+/* Takes a version that has the bucket, nobody knows how often in an hour: neither is the bucket
+ * gone after it, nor did it return. */
+static void walk_unrated(struct gone_walk *w) {
+    w->with.events += w->strays.events;
+    w->with.exposure += w->without.exposure + w->strays.exposure;
+    w->without = w->strays = (struct gone_part){0};
+    w->since = w->again = w->unwatched = NULL;
+}
+
 static void walk_version(struct gone_walk *w, const struct gone_version *v, double events,
                          struct gone_bucket *out) {
-    if (w->again) {
+    if (v->exposure <= 0) {
+        if (events > 0) {
+            walk_unrated(w);
+        }
+    } else if (w->again) {
         walk_strays(w, v, events, out);
     } else if (events == 0) {
         w->since = w->since || w->with.events == 0 ? w->since : v->text;

@@ -7,8 +7,9 @@
  * see Clopper and Pearson, 1934. It returned in a later version if, by the same test, its rate
  * there is higher than in all versions since it was gone, and the later version has at least two
  * independent events: a stray dump of a fixed bucket is no return. Exposure is time in the
- * foreground if it is known for a version, and versions without it, or with many stalls of days
- * without it (usage_rated_ms), are then left out; else it is the number of all dumps. Versions are
+ * foreground if it is known for a version, else the number of all dumps. A version without such
+ * time, or with many stalls of days without it (usage_rated_ms), tells then nothing if it lacks the
+ * bucket; if it has it, the versions before do not tell that the bucket was gone. Versions are
  * taken to have the same devices.
  *
  * A bucket is new if, of the versions that carry a trend, only the newest has it, no dump of it is
@@ -38,7 +39,7 @@ struct gone_bucket {
 /* A version of the app, and what a bucket has of it. */
 struct gone_version {
     const char *text;
-    double exposure; /* more than 0 */
+    double exposure; /* 0 = not known: the version's dumps of a bucket make no rate */
     double dumps;
     bool unwatched; /* less than USAGE_WATCHED_PERMILLE of its time was watched */
 };

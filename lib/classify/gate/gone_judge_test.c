@@ -113,6 +113,41 @@ static void a_return_is_told_by_its_rate(void **state) {
     assert_judged(cases, sizeof cases / sizeof *cases);
 }
 
+/* Its dumps say that the bucket is there, and not how often. */
+static void a_version_without_exposure_ends_what_is_gone(void **state) {
+    (void)state;
+    static const struct gone_case cases[] = {
+        {.versions = {{"1", 100, 50, false}, {"2", 100, 0, false}, {"3", 0, 40, false}}},
+        {.versions = {{"1", 100, 50, false}, {"2", 100, 0, false}, {"3", 0, 0, false}},
+         .gone_in = "2"},
+        {.versions = {{"1", 100, 50, false}, {"2", 0, 0, false}, {"3", 100, 0, false}},
+         .gone_in = "3"},
+        {.versions = {{"1", 0, 50, false}, {"2", 100, 0, false}}},
+        {.versions = {{"1", 100, 50, false},
+                      {"2", 100, 0, true},
+                      {"3", 100, 1, false},
+                      {"4", 0, 40, false}}},
+        /* later versions tell again, by what they have */
+        {.versions = {{"1", 100, 50, false},
+                      {"2", 100, 0, true},
+                      {"3", 0, 40, false},
+                      {"4", 100, 0, false}},
+         .gone_in = "4"},
+        {.versions = {{"1", 100, 50, false},
+                      {"2", 100, 0, false},
+                      {"3", 0, 40, false},
+                      {"4", 10, 0, false}}},
+        /* a return before it stays one */
+        {.versions = {{"1", 100, 50, false},
+                      {"2", 100, 0, false},
+                      {"3", 100, 40, false},
+                      {"4", 0, 40, false}},
+         .gone_in = "2",
+         .returned_in = "3"},
+    };
+    assert_judged(cases, sizeof cases / sizeof *cases);
+}
+
 /* Of the versions since it was gone, not of those before. */
 static void versions_that_were_little_watched_are_told(void **state) {
     (void)state;
@@ -152,6 +187,7 @@ int main(void) {
         cmocka_unit_test(gone_needs_evidence),
         cmocka_unit_test(a_stray_dump_is_no_return),
         cmocka_unit_test(a_return_is_told_by_its_rate),
+        cmocka_unit_test(a_version_without_exposure_ends_what_is_gone),
         cmocka_unit_test(versions_that_were_little_watched_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

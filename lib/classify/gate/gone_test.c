@@ -123,10 +123,35 @@ static void many_stalls_tell(void **state) {
     assert_int_equal(gone_of(f), 1);
 }
 
+static void a_bucket_in_a_version_without_time_is_not_gone(void **state) {
+    struct gone_fleet *f = *state;
+    fill_fleet(f, 10);
+    for (unsigned i = 0; i < 40; i++) {
+        fleet_stall(f, "work", "1.0", 10 + i % 4);
+    }
+    fleet_stall(f, "other", "3.0", 15);
+    assert_int_equal(gone_of(f), 1);
+    fleet_stall(f, "work", "3.0", 15);
+    assert_int_equal(gone_of(f), 0);
+}
+
+static void nor_is_one_of_days_without_time(void **state) {
+    struct gone_fleet *f = *state;
+    fill_fleet(f, 10);
+    for (unsigned i = 0; i < 40; i++) {
+        fleet_stall(f, "work", "1.0", 10 + i % 4);
+    }
+    fleet_hours(f, "3.0", 16, 40);
+    assert_int_equal(gone_of(f), 1);
+    fleet_stall(f, "work", "3.0", 15);
+    assert_int_equal(gone_of(f), 0);
+}
+
 int main(void) {
 #define GONE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up_fleet, tear_down_fleet)
-    const struct CMUnitTest tests[] = {GONE_TEST(few_stalls_do_not_tell),
-                                       GONE_TEST(nor_do_they_by_the_hours_of_other_days),
-                                       GONE_TEST(many_stalls_tell)};
+    const struct CMUnitTest tests[] = {
+        GONE_TEST(few_stalls_do_not_tell), GONE_TEST(nor_do_they_by_the_hours_of_other_days),
+        GONE_TEST(many_stalls_tell), GONE_TEST(a_bucket_in_a_version_without_time_is_not_gone),
+        GONE_TEST(nor_is_one_of_days_without_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

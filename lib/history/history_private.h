@@ -404,8 +404,8 @@ enum st history_read_rolled(struct history *h, struct history_part_row *parts, s
  * if they have fewer than half the bytes of the base. The sum is kept only if that saves enough
  * reading. The function may call history_sum_join, and does not wait for a lock: if the file cannot
  * be written now, is damaged, or was changed by another connection since `version`
- * (sql_data_version), or if a part could not be read, nothing is kept. ST_ERR: out of memory, or
- * the file cannot be read. */
+ * (sql_data_version), or if a part could not be read, or if the sum has more than a partial can
+ * hold (PARTIAL_DAYS_MAX), nothing is kept. ST_ERR: out of memory, or the file cannot be read. */
 enum st history_keep_rolled(struct history *h, const struct history_part_row *parts, size_t count,
                             struct rolled_sum *sum, int64_t version, struct err *e) BASE_MUST_USE;
 

@@ -276,7 +276,13 @@ enum st history_keep_rolled(struct history *h, const struct history_part_row *pa
     k.dumps = all ? sum->dumps : sum->dumps - sum->base_dumps;
     enum st st = all ? history_sum_join(sum, e) : ST_OK;
     strbuf_reset(&h->zip);
-    st = st == ST_OK ? history_zip(h, all ? sum->t : sum->rest, &h->zip, e) : st;
+    struct err why = {0};
+    if (st == ST_OK && history_zip(h, all ? sum->t : sum->rest, &h->zip, &why) != ST_OK) {
+        if (why.code == ERR_LIMIT) {
+            return ST_OK;
+        }
+        st = err_copy(e, &why);
+    }
     return st == ST_OK ? history_save(h, write_rolled, &k, e) : st;
 }
 

@@ -20,6 +20,10 @@ enum { SESSION_MAX = 1 << 24 /* bytes of a session record */, SESSION_DEPTH = 64
 #define SESSION_MS_MAX ((uint64_t)366 * 24 * 3600 * 1000)
 enum { SESSION_LAUNCHES_MAX = 1000, SESSION_ROUNDING_MS = 1000 };
 
+/* The time of a longer session is spread over so many days from its start, as each day that it
+ * covers costs memory, and a line of a partial holds no more than PARTIAL_DAYS_MAX. */
+enum { SESSION_DAYS_MAX = 31 };
+
 enum { EXPOSURE_MINUTE_MS = 60000, EXPOSURE_DAY_MS = 24 * 60 * EXPOSURE_MINUTE_MS };
 
 static uint64_t exposure_member_number(const json_t *o, const char *name, uint64_t otherwise) {
@@ -239,6 +243,8 @@ static void set_days(struct exposed *x, const json_t *o, const char *time) {
         exposure_member_number(o, "length_ms", exposure_member_number(o, "wall_ms", 0));
     x->day = usage_day_parse(time);
     x->reach_ms = x->launches <= 1 ? length : 0;
+    uint64_t most = (uint64_t)(SESSION_DAYS_MAX - 1) * EXPOSURE_DAY_MS;
+    x->reach_ms = x->reach_ms < most ? x->reach_ms : most;
     if (x->day != USAGE_NO_DAY && strlen(time) >= MINUTE_END && time[MINUTE_AT - 1] == ':' &&
         parse_u64(time + HOUR_AT, 2, 23, &hour) && parse_u64(time + MINUTE_AT, 2, 59, &minute)) {
         x->start_ms = (hour * 60 + minute) * EXPOSURE_MINUTE_MS;

@@ -558,6 +558,10 @@ static bool partial_out_put_head(struct partial_writer *writer) {
 
 enum st triage_write_partial(const struct triage *t, struct sink *out, struct err *e) {
     struct partial_writer w = {.t = t, .out = out};
+    if (t->usage.days.rows.len > PARTIAL_DAYS_MAX) {
+        return err_set(e, ERR_LIMIT, "versions of the app on more than %d days in all",
+                       PARTIAL_DAYS_MAX);
+    }
     bool ok = !t->torn && usage_order_make(&w.usage, t) && partial_find_rows(&w);
     for (size_t i = 0; ok && i < PARTIAL_SETS; i++) {
         ok = sort_set(&w, i);

@@ -195,8 +195,12 @@ uint64_t triage_refused_sessions(const struct triage *t);
 /* Returns how many stalls have several dumps, of which one is the whole stall by its own members.
  */
 uint64_t triage_contradicting(const struct triage *t);
+/* Largest number of days that versions of the app have in all in a partial, which holds them in one
+ * line, and a line has a largest number of values (SCAN_VALUES_MAX). */
+enum { PARTIAL_DAYS_MAX = 200000 };
 /* Writes the whole state of t, which must not be finished (triage_finish), as stall-partial(5).
- * Equal states give equal bytes. Errors of writing stick to the sink. ST_ERR: out of memory. */
+ * Equal states give equal bytes. Errors of writing stick to the sink. ST_ERR: out of memory, or
+ * ERR_LIMIT, before anything is written: versions have more than PARTIAL_DAYS_MAX days. */
 enum st triage_write_partial(const struct triage *t, struct sink *out, struct err *e) BASE_MUST_USE;
 
 /* A callback: is the bucket of level 1 with this id, and this position in the order of output,

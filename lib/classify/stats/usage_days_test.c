@@ -264,6 +264,9 @@ static void a_session_is_of_all_days_that_it_covers(void **state) {
         assert_true(!third || d->sessions == (d->day == usage_day_parse("2026-11-01")));
     }
     assert_int_equal(sum, DAYS_HOUR);
+    /* A session of a year is of 31 days at most, as each day costs memory. */
+    assert_true(days_foreground(t, "2026-11-30", "3.0") > 0);
+    assert_int_equal(days_foreground(t, "2026-12-02", "3.0"), 0);
     /* Days end with the year 9999. */
     days_add_session(m, "9999-12-31T23:00:00Z", "4.0", 5 * DAYS_HOUR);
     assert_int_equal(days_foreground(t, "9999-12-31", "4.0"), DAYS_HOUR);
@@ -440,6 +443,35 @@ static void full_sums_are_read_again(void **state) {
     free(text);
 }
 
+/* What is written can be read again, or is not written. */
+static void a_partial_has_no_more_days_than_can_be_read(void **state) {
+    struct days_made *m = *state;
+    for (unsigned i = 0; i < PARTIAL_DAYS_MAX; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "1.%u", i);
+        uint32_t version = triage_string(m->t, name);
+        struct usage_sums *sums = usage_sums_of(&m->t->usage, USAGE_VERSION, version);
+        struct usage_day *day = usage_day_of(&m->t->usage, 20000, version);
+        assert_true(sums && day);
+        day->sessions = day->foreground_ms = sums->sessions = sums->foreground_ms = 1;
+        sums->watched_ms = sums->wall_ms = 1;
+    }
+    char *text = days_partial(m->t);
+    struct triage *t = days_read(text, NULL);
+    assert_non_null(t);
+    triage_free(t);
+    free(text);
+    struct strbuf more = {0};
+    struct sink out = sink_to_strbuf(&more);
+    struct err e = {0};
+    days_add_session(m, "2026-11-20T10:00:00Z", "2.0", DAYS_HOUR);
+    assert_int_equal(triage_write_partial(m->t, &out, &e), ST_ERR);
+    assert_int_equal(e.code, ERR_LIMIT);
+    assert_int_equal(more.len, 0);
+    assert_int_equal(sink_close(&out, NULL), ST_OK);
+    strbuf_release(&more);
+}
+
 static void settle_read(void *ctx, bool refused) {
     struct err e = {0};
     struct triage *t = days_read(ctx, &e);
@@ -476,6 +508,7 @@ int main(void) {
         DAYS_TEST(partials_without_days_are_compared_by_version),
         DAYS_TEST(forged_days_are_refused),
         DAYS_TEST(full_sums_are_read_again),
+        DAYS_TEST(a_partial_has_no_more_days_than_can_be_read),
         DAYS_TEST(memory_that_runs_out_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,7 +85,7 @@ static void put_release_rates(struct page_writer *p, const struct summary_versio
     }
     page_markup(p, r->carries ? "<td>" : "<td colspan=2>");
     if (!r->carries) {
-        page_markup(p, r->days_lack_time ? "many days without sessions" : "too little to tell");
+        page_markup(p, r->days_lack_time ? "little time on many days" : "too little to tell");
         return;
     }
     page_markup(p, text_rate(hourly_ppm(r->rated_stalls, r->foreground_ms), number));
@@ -150,7 +150,7 @@ static void put_trend_text(struct page_writer *p, const struct summary_version *
     page_put(p, r->text);
     page_markup(p, " ");
     if (!r->carries) {
-        page_markup(p, r->days_lack_time ? "many days without sessions" : "too little data");
+        page_markup(p, r->days_lack_time ? "little time on many days" : "too little data");
     } else if (!p->s->rated) {
         page_put_share(p, amount, 1000000);
     } else if (ms) {

@@ -308,9 +308,9 @@ static void add_outside_of(struct strbuf *b, const struct usage_outside *o, cons
                     "some, so this is no pass.\n",
                     of);
     }
-    if (o->days.stalls || o->days.undated_stalls) {
+    if (o->days.stalls || o->days.undated_stalls || o->days.untold_stalls) {
         usage_add_outside_days(b, o);
-        strbuf_addf(b, " in the %s, though other days have sessions, so this is no pass.\n", of);
+        strbuf_addf(b, " in the %s, though there is other time, so this is no pass.\n", of);
     }
 }
 

@@ -156,7 +156,8 @@ void usage_add_outside_days(struct strbuf *b, const struct usage_outside *o) {
         text_add_counted(b, apart->stalls, "stall", "stalls");
         strbuf_addstr(b, " of ");
         text_add_counted(b, apart->days, "day", "days");
-        strbuf_addf(b, " without sessions (%s", day_text(apart->first, day));
+        strbuf_addf(b, " with little or no time in the foreground of their version (%s",
+                    day_text(apart->first, day));
         if (apart->days > 1) {
             strbuf_addf(b, " to %s", day_text(apart->last, day));
         }
@@ -166,6 +167,11 @@ void usage_add_outside_days(struct strbuf *b, const struct usage_outside *o) {
         strbuf_addstr(b, apart->stalls ? " and " : "");
         text_add_counted(b, apart->undated_stalls, "stall", "stalls");
         strbuf_addstr(b, " without a day");
+    }
+    if (apart->untold_stalls) {
+        strbuf_addstr(b, apart->stalls || apart->undated_stalls ? " and " : "");
+        text_add_counted(b, apart->untold_stalls, "stall", "stalls");
+        strbuf_addstr(b, " of days whose time earlier partials do not tell");
     }
 }
 
@@ -186,11 +192,11 @@ static void add_outside(struct strbuf *b, const struct triage *t, const struct u
 
 /* Appends which stalls of the versions with time are in no rate. */
 static void add_unrated_days(struct strbuf *b, const struct usage_outside *o) {
-    if (o->days.stalls || o->days.undated_stalls) {
+    uint64_t stalls = o->days.stalls + o->days.undated_stalls + o->days.untold_stalls;
+    if (stalls) {
         strbuf_addstr(b, "; ");
         usage_add_outside_days(b, o);
-        strbuf_addstr(b, o->days.stalls + o->days.undated_stalls == 1 ? " is in no rate"
-                                                                      : " are in no rate");
+        strbuf_addstr(b, stalls == 1 ? " is in no rate" : " are in no rate");
     }
 }
 

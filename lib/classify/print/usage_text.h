@@ -15,7 +15,8 @@ struct usage_exposure usage_exposure_of(const struct triage *t);
 void usage_add_outside_versions(struct strbuf *b, const struct usage_outside *o);
 
 /* Appends on which days stalls are outside of the known time, if there are some: "12 stalls of 3
- * days without sessions (2026-11-01 to 2026-11-03)", "2 stalls without a day". */
+ * days with little or no time in the foreground of their version (2026-11-01 to 2026-11-03)", "2
+ * stalls without a day". */
 void usage_add_outside_days(struct strbuf *b, const struct usage_outside *o);
 
 /* A value of a facet, with the sums and the exposure of its rates. */

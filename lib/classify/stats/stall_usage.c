@@ -222,6 +222,12 @@ static bool row_is_rated(const struct settling *s, const struct usage_day *row) 
                                 same->sessions ? TIME_PART : SPILL_PART);
 }
 
+/* May time of the row's day be in what partials without days count? */
+static bool time_is_untold(const struct settling *s, const struct usage_day *row) {
+    uint32_t from = s->of_all == NO_INDEX ? row->version : s->of_all;
+    return s->left[index_of_version(s->u, from)].foreground_ms > 0;
+}
+
 /* Notes that a row's stalls are in no rate. False: out of memory. */
 static bool leave_unrated(struct settling *s, const struct usage_day *row) {
     struct usage_apart *apart = &s->u->apart;
@@ -235,7 +241,8 @@ static bool leave_unrated(struct settling *s, const struct usage_day *row) {
         sum_add(&apart->undated_stalls, row->stalls);
         return true;
     }
-    if (!row->stalls) {
+    if (!row->stalls || time_is_untold(s, row)) {
+        sum_add(&apart->untold_stalls, row->stalls);
         return true;
     }
     apart->first = apart->days && apart->first < row->day ? apart->first : row->day;

@@ -77,6 +77,7 @@ struct usage_days {
 struct usage_apart {
     uint64_t stalls;         /* on days without time */
     uint64_t undated_stalls; /* on no known day */
+    uint64_t untold_stalls;  /* on days of which time may be in partials that told no days */
     uint64_t days;           /* number of days without time that have such stalls */
     int32_t first, last;     /* the first and the last of these days */
 };

@@ -225,7 +225,10 @@ void values_print_csv(const struct value_table *v, const struct triage *t,
     size_t from, to;
     (void)t;
     choose_rows(v, view->top, &from, &to);
-    sink_printf(out, "%s,stalls,stalled_ms,foreground_ms,dumps,users,p50_ms,p95_ms\r\n", v->by);
+    sink_printf(out,
+                "%s,stalls,stalled_ms,foreground_ms,dumps,users,p50_ms,p95_ms,"
+                "stalls_per_hour_ppm\r\n",
+                v->by);
     for (size_t i = from; i < to; i++) {
         const struct value_row *r = &v->rows.data[i];
         csv_put_field(out, r->text, view->raw_csv);
@@ -238,6 +241,10 @@ void values_print_csv(const struct value_table *v, const struct triage *t,
                         r->p50.ms, r->p95.ms);
         } else {
             sink_str(out, ",,,,");
+        }
+        sink_str(out, ",");
+        if (r->rated_ms) {
+            sink_printf(out, "%" PRIu64, hourly_ppm(r->rated_stalls, r->rated_ms));
         }
         sink_str(out, "\r\n");
     }

@@ -16,7 +16,7 @@ STALLREC = os.path.join(BIN, "stallrec")
 REQUESTS = ("accepts", "accepts-tcp", "serves", "serves-tcp", "fifo", "signals", "slow-client", "slow-first", "slow-epoll", "slow-paused", "asks", "asks-deeper",
             "commands")
 # The cases of testdata/apps/rivals.c.
-RIVALS = ("peers", "polling", "polling-last", "shallower", "wide", "renumbered", "shared", "narrowed", "handled")
+RIVALS = ("peers", "polling", "polling-last", "shallower", "wide", "renumbered", "shared", "narrowed", "handled", "handled-often", "handled-condition", "handled-aside")
 # The cases of testdata/apps/around.c, and the kind of loop that the summary names for each.
 AROUND = {"sleeps": "loop that sleeps at", "polls": "loop that sleeps at", "selects": "loop that sleeps at", "locks": "loop on a lock at", "conditions": "loop on a condition variable at",
           "signals": "loop on signals at", "paced": "event loop at", "selected": "event loop at",

@@ -10,11 +10,18 @@
  *     shared        handlers wait for replies by the loop's own call, beside one of its descriptors
  *     narrowed      handlers wait for one of the loop's two descriptors, only while they stall
  *     renumbered    the loop's descriptor has another number each turn
- *     handled       a signal interrupts each wait of the loop, and its handler polls for a reply */
+ *     handled       a signal interrupts each wait of the loop, and its handler polls for a reply
+ *     handled-often      the same, but the handler polls 40 times
+ *     handled-condition  the loop waits for a condition variable, and signals come each
+ * millisecond, which do not end its wait; their handler polls handled-aside      as handled, but
+ * the loop is a thread's, named "aside", and the handler has a stack of its own above the thread's
+ */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/time.h>
 #include <time.h>
@@ -142,6 +149,76 @@ static void wait_interrupted(int fd, int ms) {
     wait_for(fd, ms);
 }
 
+static void handle_often(int number) {
+    enum { POLLS = 40 };
+    handle_signal(number);
+    for (int i = 0; i < POLLS; i++) {
+        wait_for(replies[0], 0);
+    }
+}
+
+static void poll_once(int number) {
+    int error = errno;
+    (void)number;
+    wait_for(replies[0], 0);
+    errno = error;
+}
+
+static void set_timer(int us) {
+    const struct itimerval timer = {{0, us}, {0, us}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+OWN_FRAME static void wait_condition(int fd, int ms) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+    struct timespec t;
+    (void)fd;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_nsec += ms * 1000000L;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    set_timer(1000);
+    pthread_mutex_lock(&mutex);
+    pthread_cond_timedwait(&condition, &mutex, &t);
+    pthread_mutex_unlock(&mutex);
+    set_timer(0);
+}
+
+enum { STACK_SIZE = 1 << 20 };
+
+static void *run_aside(void *stack) {
+    const stack_t other = {.ss_sp = (char *)stack + STACK_SIZE, .ss_size = STACK_SIZE};
+    struct sigaction action = {.sa_handler = handle_signal, .sa_flags = SA_ONSTACK};
+    sigset_t set;
+    pthread_setname_np(pthread_self(), "aside");
+    sigaltstack(&other, NULL);
+    sigaction(SIGALRM, &action, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    run(wait_interrupted, sleep_for);
+    return NULL;
+}
+
+/* Runs the loop on a thread whose stack is below the one of its handlers. */
+static void start_aside(void) {
+    void *stack =
+        mmap(NULL, 2 * STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_attr_t attr;
+    pthread_t thread;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    pthread_attr_init(&attr);
+    if (stack == MAP_FAILED || pthread_attr_setstack(&attr, stack, STACK_SIZE) != 0 ||
+        pthread_create(&thread, &attr, run_aside, stack) != 0) {
+        die("pthread_create");
+    }
+    pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv) {
     if (argc < 2 || pipe(events) != 0 || pipe(replies) != 0 || pipe(wakes) != 0) {
         die("usage: rivals CASE");
@@ -164,6 +241,14 @@ int main(int argc, char **argv) {
     } else if (strcmp(argv[1], "handled") == 0) {
         signal(SIGALRM, handle_signal);
         run(wait_interrupted, sleep_for);
+    } else if (strcmp(argv[1], "handled-often") == 0) {
+        signal(SIGALRM, handle_often);
+        run(wait_interrupted, sleep_for);
+    } else if (strcmp(argv[1], "handled-condition") == 0) {
+        signal(SIGALRM, poll_once);
+        run(wait_condition, sleep_for);
+    } else if (strcmp(argv[1], "handled-aside") == 0) {
+        start_aside();
     } else {
         die("no such case");
     }

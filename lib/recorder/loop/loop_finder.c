@@ -443,12 +443,27 @@ void finder_end(struct loop_finder *f, uint64_t now_ns) {
 }
 
 struct finder_interrupted finder_interrupt(const struct loop_finder *f) {
-    return (struct finder_interrupted){f->open, f->aside_ns};
+    struct finder_interrupted wait = {.open = f->open, .aside_ns = f->aside_ns};
+    if (f->open != 0) {
+        wait.place = f->candidates[f->open - 1].place;
+        wait.first_ns = f->candidates[f->open - 1].first_ns;
+    }
+    if (f->aside_ns != 0) {
+        wait.aside = f->aside;
+    }
+    return wait;
 }
 
 void finder_continue(struct loop_finder *f, const struct finder_interrupted *wait) {
-    f->open = wait->open;
+    f->open = 0;
+    if (wait->open != 0 && wait->open <= f->count) {
+        const struct finder_candidate *c = &f->candidates[wait->open - 1];
+        f->open = c->place == wait->place && c->first_ns == wait->first_ns ? wait->open : 0;
+    }
     f->aside_ns = wait->aside_ns;
+    if (wait->aside_ns != 0) {
+        f->aside = wait->aside;
+    }
 }
 
 void finder_miss(struct loop_finder *f, uint64_t now_ns) {

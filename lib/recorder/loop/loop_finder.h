@@ -290,8 +290,10 @@ void finder_end(struct loop_finder *f, uint64_t now_ns);
 /* A signal handler that runs within a wait may wait, too: before its finder_begin, finder_interrupt
  * returns the wait that continues, and finder_continue takes it up before its own finder_end. */
 struct finder_interrupted {
-    uint32_t open;     /* loop_finder.open */
-    uint64_t aside_ns; /* loop_finder.aside_ns */
+    uint32_t open;            /* loop_finder.open */
+    uint64_t place, first_ns; /* of the candidate of `open`, which may be replaced meanwhile */
+    struct finder_wait aside; /* loop_finder.aside, as of aside_ns */
+    uint64_t aside_ns;        /* loop_finder.aside_ns */
 };
 struct finder_interrupted finder_interrupt(const struct loop_finder *f);
 void finder_continue(struct loop_finder *f, const struct finder_interrupted *wait);

@@ -183,32 +183,47 @@ static void note_stretch(const struct thread_watch *w, uint64_t until) {
 
 /* ---- waits ---- */
 
-bool preload_wait_interrupts(struct thread_watch *w, const struct preload_caller *caller) {
-    enum { HANDLER_CALLS = 32 };
-    uint64_t sp = (uint64_t)(uintptr_t)caller->frame;
-    bool within = (w->waits || w->outer.waits) && sp < w->wait_sp;
-    if (!within || (w->outer.waits && ++w->outer.calls > HANDLER_CALLS)) {
-        w->outer.waits = within = false;
-        w->wait_sp = sp;
-    } else if (!w->outer.waits) {
-        w->outer.waits = true;
-        w->outer.calls = 1;
-        w->outer.idle = w->idle;
-        w->outer.finder = finder_interrupt(&w->finder);
-    }
-    w->waits = w->idle = false;
-    w->inside = true;
-    return within;
+enum {
+    HANDLER_CALLS = 32
+}; /* number of calls further in than a wait after which the wait may
+      have been left by longjmp */
+
+static bool is_own_stack(const struct thread_watch *w, uint64_t sp) {
+    return sp < w->stack_top && w->stack_top - sp <= w->stack_size;
 }
 
-void preload_wait_continues(struct thread_watch *w) {
-    if (!w->inside && w->outer.waits) {
-        finder_continue(&w->finder, &w->outer.finder);
-        w->waits = true;
-        w->idle = w->outer.idle;
+/* Is the thread, which calls a function that waits at sp, further in than its wait that goes on? It
+ * is in a handler if it has left its own stack, which handlers do alone (sigaltstack(2)). */
+static bool is_within_wait(const struct thread_watch *w, uint64_t sp) {
+    return (w->waits || w->outer.waits) &&
+           (sp < w->wait_sp || (is_own_stack(w, w->wait_sp) && !is_own_stack(w, sp)));
+}
+
+bool preload_wait_interrupts(struct thread_watch *w, const struct preload_caller *caller) {
+    uint64_t sp = (uint64_t)(uintptr_t)caller->frame;
+    bool within = is_within_wait(w, sp), idle = w->idle;
+    if (!within) {
         w->outer.waits = false;
+        w->outer.calls = 0;
+        w->wait_sp = sp;
+    } else if (!w->outer.waits) {
+        const struct finder_interrupted finder = finder_interrupt(&w->finder);
+        atomic_signal_fence(memory_order_seq_cst);
+        if (!w->outer.waits) { /* no handler has waited meanwhile */
+            w->outer.idle = idle;
+            w->outer.finder = finder;
+            atomic_signal_fence(memory_order_seq_cst);
+            w->outer.waits = true;
+        }
     }
-    w->inside = false;
+    w->outer.calls += within;
+    w->waits = w->idle = false;
+    return within && w->outer.calls <= HANDLER_CALLS;
+}
+
+bool preload_wait_goes_on(const struct thread_watch *w, const void *frame) {
+    return w->outer.waits && w->wait_sp != (uint64_t)(uintptr_t)frame &&
+           w->outer.calls <= HANDLER_CALLS;
 }
 
 void preload_wait_begins(struct thread_watch *w, const struct preload_caller *caller,
@@ -218,21 +233,22 @@ void preload_wait_begins(struct thread_watch *w, const struct preload_caller *ca
     uint64_t now = stallrec_clock_ns() & ~(uint64_t)1;
     uint64_t sp = (uint64_t)(uintptr_t)caller->frame;
     preload_wait_interrupts(w, caller);
-    bool own_stack = sp < w->stack_top && w->stack_top - sp <= w->stack_size;
     wait->place = (uint64_t)(uintptr_t)caller->place;
     wait->blocking = caller->blocks;
     wait->endless = caller->endless;
     /* A coroutine's stack has no depth in the thread's stack; depth 0 counts as deeper than all
      * others. */
-    wait->depth = own_stack ? preload_entry(w, caller) : 0;
+    wait->depth = is_own_stack(w, sp) ? preload_entry(w, caller) : 0;
     struct finder_sleep sleep;
     if (caller->blocks && rec_loop_read_asleep(&w->shared.latest, w->finder.woken_ns, &sleep)) {
         finder_slept(&w->finder, &sleep, now);
     }
     enum finder_verdict verdict = finder_begin(&w->finder, wait, now);
     tell_news(w, now, verdict == FINDER_IDLE);
-    w->waits = caller->blocks;
+    w->wait_sp = w->outer.waits ? w->wait_sp : sp; /* a handler may have waited in between */
     w->idle = caller->blocks && verdict == FINDER_IDLE;
+    atomic_signal_fence(memory_order_seq_cst);
+    w->waits = caller->blocks;
     if (caller->blocks && w->finder.believed == 0 && w->first) {
         note_stretch(w, now);
     }
@@ -250,13 +266,28 @@ void preload_wait_begins(struct thread_watch *w, const struct preload_caller *ca
     errno = saved_errno;
 }
 
-void preload_wait_ends(struct thread_watch *w) {
+/* A handler may wait at any time meanwhile. What it notes of this wait, as of an outer one, is what
+ * is read here, until the wait is marked as ended; after that it notes nothing. */
+void preload_wait_ends(struct thread_watch *w, const void *frame) {
     int saved_errno = errno;
+    bool outermost = w->wait_sp == (uint64_t)(uintptr_t)frame, waits = w->waits, idle = w->idle;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (outermost && w->outer.waits) {
+        finder_continue(&w->finder, &w->outer.finder);
+        waits = true;
+        idle = w->outer.idle;
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    w->waits = false;
+    w->outer.waits = w->outer.waits && !outermost;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (!waits) {
+        return;
+    }
     uint64_t now = stallrec_clock_ns() & ~(uint64_t)1;
     finder_end(&w->finder, now);
-    w->waits = false;
     w->waited_ns = now;
-    if (w->idle) {
+    if (idle) {
         tell_edge(w, REC_LOOP_WAKE, now);
     }
     errno = saved_errno;
@@ -288,7 +319,7 @@ void preload_watch_begin(struct thread_watch *w, const struct preload_config *co
     w->process = NULL;
     w->recording = RECORDING_NONE;
     w->first = false;
-    w->waits = w->idle = w->untold = w->inside = w->outer.waits = false;
+    w->waits = w->idle = w->untold = w->outer.waits = false;
     w->waited_ns = 0;
     w->place_count = 0;
     memset(w->entries, 0, sizeof w->entries);

@@ -159,14 +159,14 @@ bool preload_begin_sleep(const struct preload_caller *caller) {
     return begin_aside(preload_own_watch(false), caller, FINDER_SLEEP);
 }
 
-void preload_end_wait(void) {
+void preload_end_wait(const void *frame) {
     struct thread_watch *w = preload_own_watch(false);
     if (!w) {
         return;
     }
-    guard_wait_ends(&w->shared.latest.guard);
-    preload_wait_continues(w);
-    if (w->waits) {
-        preload_wait_ends(w);
+    bool goes_on = preload_wait_goes_on(w, frame);
+    preload_wait_ends(w, frame);
+    if (!goes_on) {
+        guard_wait_ends(&w->shared.latest.guard);
     }
 }

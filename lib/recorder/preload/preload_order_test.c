@@ -50,7 +50,8 @@ bool preload_begin_sleep(const struct preload_caller *caller) {
     (void)caller;
     return false;
 }
-void preload_end_wait(void) {
+void preload_end_wait(const void *frame) {
+    (void)frame;
 }
 
 /* ---- look-ups that another thread interrupts ---- */

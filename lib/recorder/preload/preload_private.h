@@ -139,13 +139,12 @@ struct thread_watch {
     bool first;         /* the recorder was started for this thread */
     bool waits;         /* the thread is in a blocking wait, which the finder knows */
     bool idle;          /* it was reported to the recorder that the loop is idle in this wait */
-    bool inside;        /* the thread is in a call that waits, or would, and in no handler there */
     uint64_t wait_sp;   /* stack pointer before the call of the outermost wait */
     /* The wait within which a signal handler called functions that wait; `waits` and `idle` are
      * those of the handler's calls until that wait has ended. */
     struct {
         bool waits, idle;
-        unsigned calls; /* number of the handler's calls */
+        unsigned calls; /* number of the calls of handlers */
         struct finder_interrupted finder;
     } outer;
     bool untold; /* the loop was found, but could not be reported yet */
@@ -217,18 +216,21 @@ struct preload_caller;
 void preload_watch_begin(struct thread_watch *w, const struct preload_config *config,
                          const char *program);
 /* Notes that the calling thread calls a function that waits. True: it seems to do so in a signal
- * handler that runs within another wait. The stack pointer tells: a wait that was left by longjmp
- * is forgotten once the thread waits no further in than that, or has done so often. */
+ * handler that runs within another wait, which goes on until its own preload_wait_ends. The stack
+ * pointer tells: a wait that was left by longjmp is forgotten once the thread waits no further in
+ * than that. After many calls further in it may have been left so: false then, too. */
 bool preload_wait_interrupts(struct thread_watch *w, const struct preload_caller *caller);
-/* Notes that a call that waits has ended. If it is the one within which a handler waited, its wait
- * is the thread's present one again, so that preload_wait_ends ends it. */
-void preload_wait_continues(struct thread_watch *w);
+/* Does another wait, in which a handler made the call that waits and ends now, go on? frame: as in
+ * struct preload_caller, of the call that ends. False, too, if the other wait may have been left by
+ * longjmp. */
+bool preload_wait_goes_on(const struct thread_watch *w, const void *frame);
 /* Reports that a wait of the calling thread, which is recorded, begins. The caller sets
  * wait->object; the other members of *wait are set by this function. errno is kept. */
 void preload_wait_begins(struct thread_watch *w, const struct preload_caller *caller,
                          struct finder_wait *wait);
-/* Reports that the thread's blocking wait (w->waits) ends. errno is kept. */
-void preload_wait_ends(struct thread_watch *w);
+/* Reports that the call that waits with this frame (struct preload_caller) ends, and its wait, if
+ * it was a blocking one, even if handlers waited in it. errno is kept. */
+void preload_wait_ends(struct thread_watch *w, const void *frame);
 /* Judges the remaining time of the calling thread, because it or the process ends. */
 void preload_watch_finish(struct thread_watch *w);
 
@@ -265,8 +267,9 @@ bool preload_begin_lock(const struct preload_caller *caller);
  * a semaphore that is free, as it is where the next item of a queue is there already. */
 bool preload_loops_on_lock(void);
 bool preload_begin_sleep(const struct preload_caller *caller);
-/* Reports that the wait or sleep of the calling thread has ended. errno is kept. */
-void preload_end_wait(void);
+/* Reports that the call that waits with this frame (struct preload_caller) has ended. errno is
+ * kept. */
+void preload_end_wait(const void *frame);
 
 /* ---- preload_filter.c ---- */
 

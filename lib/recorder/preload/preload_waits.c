@@ -29,6 +29,9 @@
     (&(struct preload_caller){__builtin_return_address(0), __builtin_dwarf_cfa(), frame_pointer,   \
                               (blocks), (endless)})
 
+/* Reports that the wait of the function in which this macro is used has ended. */
+#define END_WAIT() preload_end_wait(__builtin_dwarf_cfa())
+
 /* The real functions. Any thread may be the first to look them up, so they are atomic, and poll is
  * stored last, so that a thread that finds it also finds the others. */
 static struct {
@@ -113,7 +116,7 @@ INTERPOSED int poll(struct pollfd *fds, nfds_t n, int timeout) {
         return real.poll(fds, n, timeout);
     }
     int result = real.poll(fds, n, timeout);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -124,7 +127,7 @@ INTERPOSED int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeou
         return real.ppoll(fds, n, timeout, mask);
     }
     int result = real.ppoll(fds, n, timeout, mask);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -134,7 +137,7 @@ INTERPOSED int epoll_wait(int fd, struct epoll_event *events, int max, int timeo
         return real.epoll_wait(fd, events, max, timeout);
     }
     int result = real.epoll_wait(fd, events, max, timeout);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -145,7 +148,7 @@ INTERPOSED int epoll_pwait(int fd, struct epoll_event *events, int max, int time
         return real.epoll_pwait(fd, events, max, timeout, mask);
     }
     int result = real.epoll_pwait(fd, events, max, timeout, mask);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -160,7 +163,7 @@ INTERPOSED int epoll_pwait2(int fd, struct epoll_event *events, int max,
         return real.epoll_pwait2(fd, events, max, timeout, mask);
     }
     int result = real.epoll_pwait2(fd, events, max, timeout, mask);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -171,7 +174,7 @@ INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *except, struct tim
         return real.select(n, in, out, except, timeout);
     }
     int result = real.select(n, in, out, except, timeout);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -182,7 +185,7 @@ INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *except,
         return real.pselect(n, in, out, except, timeout, mask);
     }
     int result = real.pselect(n, in, out, except, timeout, mask);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -193,7 +196,7 @@ INTERPOSED int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room
         return real.poll_chk(fds, n, timeout, room);
     }
     int result = real.poll_chk(fds, n, timeout, room);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -206,7 +209,7 @@ INTERPOSED int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *
         return real.ppoll_chk(fds, n, timeout, mask, room);
     }
     int result = real.ppoll_chk(fds, n, timeout, mask, room);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -234,7 +237,7 @@ INTERPOSED int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
         return real.cond_wait(cond, mutex);
     }
     int result = real.cond_wait(cond, mutex);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -245,7 +248,7 @@ INTERPOSED int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mut
         return real.cond_timedwait(cond, mutex, until);
     }
     int result = real.cond_timedwait(cond, mutex, until);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -258,7 +261,7 @@ INTERPOSED int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mut
         return real.cond_clockwait(cond, mutex, clock, until);
     }
     int result = real.cond_clockwait(cond, mutex, clock, until);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -268,7 +271,7 @@ INTERPOSED int sigwait(const sigset_t *set, int *signal) {
         return real.sigwait(set, signal);
     }
     int result = real.sigwait(set, signal);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -278,7 +281,7 @@ INTERPOSED int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
         return real.sigwaitinfo(set, info);
     }
     int result = real.sigwaitinfo(set, info);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -288,7 +291,7 @@ INTERPOSED int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct t
         return real.sigtimedwait(set, info, timeout);
     }
     int result = real.sigtimedwait(set, info, timeout);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -313,7 +316,7 @@ INTERPOSED int sem_wait(sem_t *sem) {
         return real.sem_wait(sem);
     }
     int result = real.sem_wait(sem);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -323,7 +326,7 @@ INTERPOSED int sem_timedwait(sem_t *sem, const struct timespec *until) {
         return real.sem_timedwait(sem, until);
     }
     int result = real.sem_timedwait(sem, until);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -338,7 +341,7 @@ INTERPOSED int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec 
         return real.sem_clockwait(sem, clock, until);
     }
     int result = real.sem_clockwait(sem, clock, until);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -350,7 +353,7 @@ INTERPOSED int nanosleep(const struct timespec *time, struct timespec *left) {
         return real.nanosleep(time, left);
     }
     int result = real.nanosleep(time, left);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -361,7 +364,7 @@ INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const struct timespec
         return real.clock_nanosleep(clock, flags, time, left);
     }
     int result = real.clock_nanosleep(clock, flags, time, left);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -371,7 +374,7 @@ INTERPOSED int usleep(useconds_t us) {
         return real.usleep(us);
     }
     int result = real.usleep(us);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }
 
@@ -381,6 +384,6 @@ INTERPOSED unsigned sleep(unsigned seconds) {
         return real.sleep(seconds);
     }
     unsigned result = real.sleep(seconds);
-    preload_end_wait();
+    END_WAIT();
     return result;
 }

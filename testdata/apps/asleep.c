@@ -9,7 +9,8 @@
  *     once     the other way round: a loop that polls, beside which it sleeps in the call only once
  *     tasks    a loop whose polls are a library's, further in; in each third turn the loop waits in
  *              the call for a task, which is a stall
- *     rests    the same, but in each turn, for the rest of what the library polls for
+ *     each     the same, but in each turn, once the loop can be known
+ *     rests    the same, but for the rest of what the library polls for
  *
  * CASE is the call:
  *
@@ -482,6 +483,8 @@ int main(int argc, char **argv) {
             poll_and_sleep(2 * TURNS, wait_for_reply, cases[i].idle);
         } else if (strcmp(where, "tasks") == 0) {
             poll_and_sleep(3, handle_deeper, cases[i].idle);
+        } else if (strcmp(where, "each") == 0) {
+            poll_and_sleep(1, handle_deeper, cases[i].idle);
         } else if (strcmp(where, "rests") == 0) {
             client = things[0];
             poll_and_sleep(1, handle_deeper, cases[i].idle);
@@ -491,6 +494,6 @@ int main(int argc, char **argv) {
         }
         return 0;
     }
-    fputs("usage: asleep outer|beside|seldom|once|tasks|rests CASE\n", stderr);
+    fputs("usage: asleep outer|beside|seldom|once|tasks|each|rests CASE\n", stderr);
     return 2;
 }

@@ -97,6 +97,7 @@ static enum rec_rest rest_of(struct attach_watch *w, const struct proc_syscall *
     enum rec_rest rest = thread_rest_async(w->thread.process->pid, call, unseen, &place,
                                            latest_loop_wait(w, &loop) ? &loop : NULL, &w->asleep);
     if (w->asleep) {
+        place.room = thread_waits_for_room_async(w->thread.process->pid, call);
         rec_loop_join_sleep_async(&w->sleep_seen, &place, stallrec_clock_ns());
     }
     return rest;

@@ -22,9 +22,9 @@ enum rec_rest {
     REC_REST_INPUT,  /* the thread waits for input of a terminal, standard input or a FIFO, for a
                         client that has to send a request or to connect, for a signal, or for changes
                         of files */
-    REC_REST_UNCLEAR /* the thread waits for data of a pipe or socket, or for any of its children to
-                        end, or is parked in a lock, further out on its stack than its loop waits;
-                        it is not known whether it idles there, or is held up */
+    REC_REST_UNCLEAR /* the thread waits for data of a pipe or socket, or is parked in a lock,
+                        further out on its stack than its loop waits; it is not known whether it
+                        idles there, or is held up */
 };
 
 /* One stack, innermost frame first. The caller owns the arrays, and sets frames, starts and cap;

@@ -176,6 +176,7 @@ static enum rec_rest rest_async(struct capture_linux *c, uint32_t count) {
     enum rec_rest rest = thread_rest_async(c->source.pid, &c->call, unseen, &place,
                                            known ? &loop : NULL, &c->asleep);
     if (c->asleep) {
+        place.room = thread_waits_for_room_async(c->source.pid, &c->call);
         rec_loop_join_sleep_async(&c->latest->asleep, &place, stallrec_clock_ns());
     }
     return rest;

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/rec_text.h"
@@ -268,20 +267,16 @@ static bool search_sockets_async(pid_t pid, struct socket_search *s) {
 /* ---- requests ---- */
 
 /* Is the file a FIFO? It is opened by O_PATH alone, because another open could block. */
-static bool is_fifo_at_async(const char *path) {
+static bool is_fifo_async(pid_t pid, uint64_t descriptor) {
+    char path[PATH_ROOM];
     struct stat sb;
+    make_proc_path_async(path, pid, "/fd/", descriptor);
     int fd = open(path, O_PATH | O_CLOEXEC);
     bool is_fifo = fd >= 0 && fstat(fd, &sb) == 0 && S_ISFIFO(sb.st_mode);
     if (fd >= 0) {
         close(fd);
     }
     return is_fifo;
-}
-
-static bool is_fifo_async(pid_t pid, uint64_t descriptor) {
-    char path[PATH_ROOM];
-    make_proc_path_async(path, pid, "/fd/", descriptor);
-    return is_fifo_at_async(path);
 }
 
 /* Do requests come through one of the descriptors? */
@@ -381,22 +376,6 @@ static bool is_within_turn_async(pid_t pid, const struct finder_wait *loop, uint
 
 /* ---- room ---- */
 
-/* Does a call open a FIFO, whose other end is not open yet? `name` is where the process has the
- * path, which is looked up from its root or its working folder. */
-static bool opens_fifo_async(pid_t pid, uint64_t name) {
-    char path[PATH_ROOM + LINE_ROOM], *at = proc_put_folder_async(path, pid);
-    char given[LINE_ROOM];
-    size_t size = LINE_ROOM;
-    while (size > 1 && !proc_read_memory_async(pid, name, given, size)) {
-        size /= 2; /* the page after it may be no memory */
-    }
-    if (size <= 1 || memchr(given, '\0', size) == NULL) {
-        return false;
-    }
-    rec_put_text(rec_put_text(at, *given == '/' ? "/root" : "/cwd/"), given);
-    return is_fifo_at_async(path);
-}
-
 /* Returns the argument of a call that is the descriptor to which it writes; -1: it writes to
  * none. */
 static int written_argument_async(int64_t number) {
@@ -418,16 +397,13 @@ static int written_argument_async(int64_t number) {
     }
 }
 
-/* Does the thread wait until others make room for what it writes, unlock a file, or open the other
- * end of a FIFO? */
-static bool waits_for_room_async(pid_t pid, const struct proc_syscall *call) {
+bool thread_waits_for_room_async(pid_t pid, const struct proc_syscall *call) {
     char name[TARGET_ROOM];
     int written = written_argument_async(call->number);
     if (written >= 0) {
         uint64_t descriptor = (uint32_t)call->args[written];
         return descriptor_name_async(pid, descriptor, name) &&
-               (is_pipe_or_socket_async(name) || is_terminal_async(name) ||
-                (*name == '/' && is_fifo_async(pid, descriptor)));
+               (is_pipe_or_socket_async(name) || is_terminal_async(name));
     }
     switch (call->number) {
     case SYS_msgsnd:
@@ -436,12 +412,6 @@ static bool waits_for_room_async(pid_t pid, const struct proc_syscall *call) {
         return true;
     case SYS_fcntl:
         return call->args[1] == F_SETLKW || call->args[1] == F_OFD_SETLKW;
-#ifdef SYS_open
-    case SYS_open:
-        return opens_fifo_async(pid, call->args[0]);
-#endif
-    case SYS_openat:
-        return (int32_t)(uint32_t)call->args[0] == AT_FDCWD && opens_fifo_async(pid, call->args[1]);
     default:
         return false;
     }
@@ -510,17 +480,7 @@ bool thread_may_idle_async(pid_t pid, const struct proc_syscall *call) {
     bool stored = kind == RECEIVES_DATA &&
                   descriptor_name_async(pid, (uint32_t)call->args[0], name) && *name == '/' &&
                   rec_skip_text(name, "/dev/") == NULL;
-    return kind != RECEIVES_NOTHING ? !stored : waits_for_room_async(pid, call);
-}
-
-/* Does the call wait for whichever child ends, as those who start programs for others do, rather
- * than for one that it knows? */
-static bool waits_for_any_child_async(const struct proc_syscall *call) {
-    if (call->number == SYS_wait4) {
-        return (int32_t)(uint32_t)call->args[0] <= 0;
-    }
-    return call->number == SYS_waitid &&
-           (call->args[0] == (uint64_t)P_ALL || call->args[0] == (uint64_t)P_PGID);
+    return kind != RECEIVES_NOTHING ? !stored : thread_waits_for_room_async(pid, call);
 }
 
 /* How much further out on the stack than the loop's wait a place has to be. */
@@ -561,7 +521,8 @@ enum rec_rest thread_rest_async(pid_t pid, const struct proc_syscall *call,
     enum receive_kind kind = receive_kind_async(call->number);
     uint64_t descriptor = kind == RECEIVES_MESSAGES ? UINT64_MAX : (uint32_t)call->args[0];
     char name[TARGET_ROOM];
-    bool continues = false, for_room = unseen == THREAD_SLEEPS && waits_for_room_async(pid, call);
+    bool continues = false;
+    bool for_room = unseen == THREAD_SLEEPS && thread_waits_for_room_async(pid, call);
     *aside = false;
     if (thread_input_async(pid, call) != REC_WAIT_NONE) {
         return REC_REST_INPUT;
@@ -581,7 +542,7 @@ enum rec_rest thread_rest_async(pid_t pid, const struct proc_syscall *call,
     }
     *aside = unseen == THREAD_SLEEPS && !continues &&
              is_as_far_out_async(place, loop, for_room ? CLEARLY_FURTHER_OUT : AS_FAR_OUT);
-    bool unknown = others || kind == RECEIVES_MESSAGES || waits_for_any_child_async(call);
+    bool unknown = others || kind == RECEIVES_MESSAGES;
     bool further = unseen == THREAD_SLEEPS && is_as_far_out_async(place, loop, FURTHER_OUT);
     bool unclear =
         unseen == THREAD_PARKED ? is_as_far_out_async(place, loop, AS_FAR_OUT) : unknown && further;

@@ -25,10 +25,16 @@ enum rec_wait_kind thread_input_async(pid_t pid, const struct proc_syscall *call
 
 /* May a thread of the process `pid` idle in the system call `call`? True if the call waits for what
  * others do: for data, clients, messages, events, signals, children, time, room in a pipe, socket
- * or queue, a lock of a file, or the other end of a FIFO. False if it waits for the thread's own
- * work, as a call does that reads or writes a file or connects; and for a mutex of the C library,
- * which is another function's task (lock_wait_async). */
+ * or queue, or a lock of a file. False if it waits for the thread's own work, as a call does that
+ * reads or writes a file or connects; and for a mutex of the C library, which is another function's
+ * task (lock_wait_async). */
 bool thread_may_idle_async(pid_t pid, const struct proc_syscall *call);
+
+/* Does the call wait until others make room in a pipe without a name, a socket, a terminal or a
+ * queue for what it writes, or unlock a file? No file system is asked, as one that hangs would hold
+ * up the caller, too: neither for the path of an open(2), nor whether a file with a name is a
+ * FIFO. */
+bool thread_waits_for_room_async(pid_t pid, const struct proc_syscall *call);
 
 /* What a thread does in a system call that is none of the waits that are reported to the finder of
  * its loop. */
@@ -44,8 +50,7 @@ enum thread_unseen {
  *
  *     requests   input (thread_input_async), clients of a listening or accepted socket, a FIFO that
  *                has a name, signals, changes of files
- *     unclear    data of any other pipe or socket, messages of a queue; also a wait for whichever
- *                child ends, in which a program that starts others idles
+ *     unclear    data of any other pipe or socket, messages of a queue
  *
  * REC_REST_INPUT: the thread waits for requests. REC_REST_UNCLEAR: the call is unclear, is not
  * reported, and its place on the stack, `place`, is further out than that of `loop`, the latest
@@ -61,9 +66,9 @@ enum thread_unseen {
  *     - the call is of another kind
  *
  * *aside: the thread sleeps (THREAD_SLEEPS) as far out as in the loop's wait, or further, and not
- * for requests, nor for a descriptor for which the loop waits. For room, a lock of a file or the
- * other end of a FIFO it must sleep clearly further out, by 512 bytes or two of an interpreter's
- * frames, as most such waits are those of a turn. A function that calls a library
+ * for requests, nor for a descriptor for which the loop waits. For room or a lock of a file
+ * (thread_waits_for_room_async) it must sleep clearly further out, by 512 bytes or two of an
+ * interpreter's frames, as most such waits are those of a turn. A function that calls a library
  * which polls may also wait there for a task of its own, so only a finder (finder_slept) can tell,
  * from many such sleeps, whether the thread idles there.
  *

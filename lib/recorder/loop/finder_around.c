@@ -130,12 +130,17 @@ static struct finder_candidate with_kin(const struct loop_finder *f,
 /* Does what is known of a, a call that only samples show, make it doubtful that c is the loop? A
  * function that calls a library which polls may wait there for a task of its own, too, as far out
  * as where other programs idle. The thread idles there only if a comes nearly as often as turns of
- * c would, since the first of them, and if c's waits take less time in all. */
+ * c would, since the first of them, and if c's waits take less time in all. Turns write, too, so a
+ * wait for room that the thread did not make before c was believed is part of a turn. */
 static bool may_idle_unseen(const struct loop_finder *f, const struct finder_candidate *a,
                             const struct finder_candidate *c) {
     struct finder_beside since = {.waits = 0};
     if (c == finder_loop(f) && a->unseen.believed_ns == f->believed_ns) {
         since = a->unseen;
+    }
+    bool for_room = a->object.id != 0;
+    if (for_room && c->trusted && a->first_ns >= c->trusted_ns) {
+        return false;
     }
     uint64_t between = a->between - since.waits, turns = c->all_waits - since.loop_waits;
     return is_as_far_out(a, c) && between >= ASIDE_WAITS &&
@@ -291,7 +296,7 @@ void finder_slept(struct loop_finder *f, const struct finder_sleep *sleep, uint6
     const struct finder_wait wait = {.place = sleep->at.place,
                                      .depth = sleep->at.depth,
                                      .inner = (uint32_t)sleep->at.inner,
-                                     .object.kind = FINDER_UNSEEN};
+                                     .object = {.kind = FINDER_UNSEEN, .id = sleep->at.room}};
     begin_ns -= begin_ns < FINDER_APART_NS ? begin_ns : FINDER_APART_NS;
     count_aside(f, &wait, begin_ns > f->woken_ns ? begin_ns : f->woken_ns,
                 end_ns < now_ns ? end_ns : now_ns);

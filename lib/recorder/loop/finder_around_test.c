@@ -198,6 +198,22 @@ static void a_sleep_that_a_handlers_wait_interrupts_goes_on(void **state) {
     assert_true(finder_loop(&s.finder)->waited_ns >= 3000 * MS);
 }
 
+/* So many other waits may come meanwhile that another candidate takes the place of the wait's. */
+static void a_wait_whose_candidate_was_replaced_is_not_taken_up(void **state) {
+    (void)state;
+    struct sleeper s = sleeper();
+    sleeper_waits(&s, FINDER_SET, INNER, 0, 20);
+    const struct finder_wait once = {
+        .place = 0x77, .depth = INNER, .blocking = true, .object.kind = FINDER_CONDITION};
+    finder_begin(&s.finder, &once, s.now);
+    const struct finder_interrupted wait = finder_interrupt(&s.finder);
+    finder_continue(&s.finder, &wait);
+    assert_int_equal(s.finder.open, wait.open);
+    s.finder.candidates[wait.open - 1].place = 0x78;
+    finder_continue(&s.finder, &wait);
+    assert_int_equal(s.finder.open, 0);
+}
+
 static void sleeps_within_the_turns_of_a_loop_are_none(void **state) {
     (void)state;
     struct sleeper s = sleeper();
@@ -375,6 +391,27 @@ static void sleeps_that_are_rarer_than_turns_are_parts_of_turns(void **state) {
     assert_int_equal(later.doubts, 1);
 }
 
+/* What idles in waits for room does so from its first turn on; a loop's turns may come to write. */
+static void waits_for_room_that_begin_once_the_loop_is_believed_are_parts_of_turns(void **state) {
+    (void)state;
+    for (unsigned early = 0; early < 2; early++) {
+        struct sleeper s = sleeper();
+        for (unsigned i = 0; i < 40; i++) {
+            const struct finder_sleep sleep = {
+                .at = {.place = s.place, .depth = OUTER, .room = true},
+                .from_ns = s.now + 100 * MS,
+                .to_ns = s.now + 300 * MS};
+            if (early == 1 || i >= 8) {
+                s.now += 300 * MS;
+                finder_slept(&s.finder, &sleep, s.now);
+            }
+            sleeper_waits(&s, FINDER_SET, INNER, 0, 50);
+        }
+        assert_int_equal(s.doubts, early);
+        assert_int_equal(loop_place(&s), REPLY);
+    }
+}
+
 static void sleeps_that_take_less_than_the_waits_of_the_loop_are_parts_of_turns(void **state) {
     (void)state;
     struct sleeper s = sleeper();
@@ -421,6 +458,8 @@ int main(void) {
             sleeps_that_take_little_more_time_than_late_replies_leave_the_loop_unknown),
         cmocka_unit_test(short_sleeps_or_those_that_take_less_than_the_polls_are_part_of_a_turn),
         cmocka_unit_test(a_sleep_that_a_handlers_wait_interrupts_goes_on),
+        cmocka_unit_test(a_wait_whose_candidate_was_replaced_is_not_taken_up),
+        cmocka_unit_test(waits_for_room_that_begin_once_the_loop_is_believed_are_parts_of_turns),
         cmocka_unit_test(sleeps_within_the_turns_of_a_loop_are_none),
         cmocka_unit_test(sleeps_alone_are_no_loop),
         cmocka_unit_test(wait_around_that_takes_as_long_as_the_polls_leaves_all_unknown),

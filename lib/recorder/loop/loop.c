@@ -177,6 +177,7 @@ void rec_loop_join_sleep_async(struct finder_sleep *sleep, const struct finder_p
         __atomic_store_n(&sleep->at.place, at->place, __ATOMIC_RELAXED);
         __atomic_store_n(&sleep->at.depth, at->depth, __ATOMIC_RELAXED);
         __atomic_store_n(&sleep->at.inner, at->inner, __ATOMIC_RELAXED);
+        __atomic_store_n(&sleep->at.room, at->room, __ATOMIC_RELAXED);
         __atomic_store_n(&sleep->from_ns, now_ns, __ATOMIC_RELAXED);
     }
     __atomic_store_n(&sleep->to_ns, now_ns, __ATOMIC_RELEASE);
@@ -193,6 +194,7 @@ bool rec_loop_read_asleep(const struct rec_loop_latest *latest, uint64_t after_n
     out->at.place = __atomic_load_n(&asleep->at.place, __ATOMIC_RELAXED);
     out->at.depth = __atomic_load_n(&asleep->at.depth, __ATOMIC_RELAXED);
     out->at.inner = __atomic_load_n(&asleep->at.inner, __ATOMIC_RELAXED);
+    out->at.room = __atomic_load_n(&asleep->at.room, __ATOMIC_RELAXED);
     out->from_ns = __atomic_load_n(&asleep->from_ns, __ATOMIC_RELAXED);
     return out->to_ns > after_ns;
 }

@@ -56,7 +56,9 @@
  * The thread may idle there if the call is as far out on the stack as the loop's wait, or further;
  * but a function that calls a library which polls may also wait there for a task of its own. It is
  * therefore not known whether the thread idles there if that comes nearly as often as the loop's
- * waits, and takes more time than they do; else such a call is part of a turn.
+ * waits, and takes more time than they do; else such a call is part of a turn. A turn writes, too:
+ * a call that waits for room, or for a lock of a file, is part of a turn as well if the first of
+ * them came after the loop was believed, as a thread that idles there does so from the start.
  *
  * A set is narrower than the loop's if it shares descriptors with it, but lacks one that the loop
  * waits for always (finder_candidate.core) and that is still open. A handler waits so for its own
@@ -100,7 +102,8 @@ enum finder_kind {
     FINDER_LOCK, /* all semaphores are one object */
     FINDER_SLEEP,
     FINDER_UNSEEN /* a call that is none of the waits above, in which samples show the thread
-                     asleep (finder_slept); it is never believed to be the loop */
+                     asleep (finder_slept); it is never believed to be the loop; id: 1 if it waits
+                     for room (finder_place), else 0 */
 };
 
 /* The object on which a wait waits. Members that its kind does not have are zero. */
@@ -130,9 +133,10 @@ struct finder_wait {
     struct finder_object object;
 };
 
-/* Where a thread sleeps, as in struct finder_wait. */
+/* Where a thread sleeps; place, depth and inner are as in struct finder_wait. */
 struct finder_place {
     uint64_t place, depth, inner;
+    bool room; /* it waits for room for what it writes, or for a lock of a file */
 };
 
 /* A sleep that samples show. */

@@ -12,11 +12,6 @@
 #include "base/search.h"
 #include "classify/stats/triage_private.h"
 
-/* One dump may say any number of samples, so the dumps count as well: DUMPS_MIN of them at least,
- * each for SAMPLES_OF_DUMP of its samples at most. Where 85 of 100 dumps had one stack, more
- * samples of each joined no more stalls. */
-enum { DUMPS_MIN = 2, SAMPLES_OF_DUMP = 4 };
-
 /* Of a framework that a tenth of a function's samples are in, a tenth of its single stacks is
  * expected. A bucket of many more is one of another stall, which has the framework, too. */
 enum { SINGLE_RATIO = 4 };
@@ -52,24 +47,6 @@ struct stack_joining {
 
 /* ---- keys ---- */
 
-const struct bucket_frame *busy_framework(const struct bucket *b) {
-    return b->frame_count && !b->frames[0]->function[0] ? b->frames[0] : NULL;
-}
-
-size_t busy_first_function(const struct bucket *b) {
-    return busy_framework(b) != NULL;
-}
-
-/* Are all frames after the framework functions of the app that have names? */
-static bool has_only_functions(const struct bucket *b) {
-    for (size_t i = busy_first_function(b); i < b->frame_count; i++) {
-        if (!bucket_frame_is_named(b->frames[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Which framework a key has to have. */
 enum framework_wanted { FRAMEWORK_ANY, FRAMEWORK_NONE, FRAMEWORK_SAME, FRAMEWORKS_WANTED };
 
@@ -86,40 +63,6 @@ static uint64_t hash_functions(const struct bucket *b, size_t from, size_t count
 }
 
 /* ---- buckets of samples ---- */
-
-/* Does the cause tell of no wait? Code that draws may compute, and a dump that does not tell how
- * long the thread ran may have no cause. */
-static bool may_be_busy(enum rule_cause cause) {
-    return cause == CAUSE_COMPUTE || cause == CAUSE_STARVED || cause == CAUSE_RENDER ||
-           cause == CAUSE_LAUNCH || cause == CAUSE_UNKNOWN;
-}
-
-/* Do samples show the bucket's key, at least half of them, and does its main cause tell of no
- * wait? */
-static bool shows_own_key(const struct bucket *b) {
-    unsigned confidence;
-    const struct tally *t = b->tally;
-    return t->samples > 0 && t->hits >= t->samples - t->hits &&
-           may_be_busy(tally_cause(t, &confidence));
-}
-
-bool busy_is_proven(const struct triage *t, const struct bucket *b) {
-    unsigned confidence;
-    const struct bucket *parent = t->level[0].buckets.data[b->parent];
-    return shows_own_key(b) && b->tally->dumps >= DUMPS_MIN && parent->tally->samples > 0 &&
-           may_be_busy(tally_cause(parent->tally, &confidence)) && has_only_functions(b);
-}
-
-/* Returns the number of single stacks for which a bucket's samples are enough. */
-static uint64_t stacks_for(const struct bucket *b) {
-    const struct tally *t = b->tally;
-    return t->dumps < t->hits / SAMPLES_OF_DUMP ? t->dumps * SAMPLES_OF_DUMP : t->hits;
-}
-
-int busy_compare_evidence(const struct bucket *a, const struct bucket *b) {
-    int order = COMPARE(stacks_for(b), stacks_for(a));
-    return order ? order : COMPARE(b->tally->hits, a->tally->hits);
-}
 
 static bool file_sampled(struct stack_joining *j, const struct bucket *b) {
     size_t from = busy_first_function(b);
@@ -216,15 +159,6 @@ static bool index_ids(struct alias_index *ids, const struct bucket_set *set) {
     return true;
 }
 
-const struct bucket *busy_bucket_of_number(const struct alias_index *ids,
-                                           const struct bucket_set *set, uint64_t number) {
-    size_t low;
-    LOWER_BOUND(low, ids->aliases.len, ids->aliases.data[low].number, number);
-    return low < ids->aliases.len && ids->aliases.data[low].number == number
-               ? set->buckets.data[ids->aliases.data[low].bucket]
-               : NULL;
-}
-
 static const struct bucket *stack_find_inner(const struct stack_joining *j,
                                              const struct bucket *b) {
     return busy_find_inner(&(struct busy_ids){j->t, &j->ids[1]}, b);
@@ -236,7 +170,7 @@ static const struct bucket *stack_find_inner(const struct stack_joining *j,
 static bool has_no_wait(const struct bucket *b) {
     bool none = b->tally->dumps > 0;
     for (size_t i = 0; i < b->tally->causes.len; i++) {
-        none = none && may_be_busy(b->tally->causes.data[i].cause);
+        none = none && busy_may_be_cause(b->tally->causes.data[i].cause);
     }
     return none;
 }
@@ -267,7 +201,7 @@ static bool is_tail(const struct bucket *b, const struct bucket *found) {
 static bool may_join(struct stack_joining *j, const struct bucket *b, size_t helpers,
                      const struct bucket *found) {
     unsigned confidence;
-    if (stacks_for(found) < b->tally->dumps) {
+    if (busy_stacks_for(found) < b->tally->dumps) {
         return false;
     }
     if (b->tally->samples > 0) {
@@ -308,7 +242,7 @@ static const struct bucket *find_callers(const struct stack_joining *j, const st
  * hardly anything else. NULL: there is none. */
 static const struct bucket *find_busy(struct stack_joining *j, const struct bucket *b) {
     const struct bucket *best = NULL;
-    bool own = busy_framework(b) != NULL, may = has_no_wait(b) && has_only_functions(b);
+    bool own = busy_framework(b) != NULL, may = has_no_wait(b) && busy_has_only_functions(b);
     for (size_t helpers = 0; helpers <= HELPERS_MAX && may; helpers++) {
         /* The framework is the same, or one of the two has none. */
         const enum framework_wanted wanted[] = {own ? FRAMEWORK_NONE : FRAMEWORK_ANY,
@@ -450,7 +384,7 @@ static const struct bucket *find_with_framework(const struct stack_joining *j,
         const struct near_id *n = &b->near.data[i];
         const struct bucket *t =
             busy_bucket_of_number(&j->ids[level], &j->t->level[level], n->number);
-        if (t && n->most > most && adds_framework(b, t) && shows_own_key(t) &&
+        if (t && n->most > most && adds_framework(b, t) && busy_shows_own_key(t) &&
             (!parent || t->parent == parent->index)) {
             found = t;
             most = n->most;
@@ -463,7 +397,7 @@ static const struct bucket *find_with_framework(const struct stack_joining *j,
  * dumps call. Its level-2 buckets are joined to those of that bucket likewise, or become some of
  * its own. */
 static void join_framework(struct stack_joining *j, const struct bucket *b) {
-    bool may = shows_own_key(b) && has_only_functions(b);
+    bool may = busy_shows_own_key(b) && busy_has_only_functions(b);
     const struct bucket *found = may ? find_with_framework(j, b, NULL) : NULL;
     if (!found || triage_must_stay(j->t, b)) {
         return;

@@ -257,9 +257,19 @@ enum { HELPERS_MAX = 2, FUNCTIONS_MIN = 2 };
 const struct bucket_frame *busy_framework(const struct bucket *b);
 /* Returns the index of the key's first frame that is not the framework's. */
 size_t busy_first_function(const struct bucket *b);
+/* Are all frames after the framework functions of the app that have names? */
+bool busy_has_only_functions(const struct bucket *b);
+/* Does the cause tell of no wait? Code that draws may compute, and a dump that does not tell how
+ * long the thread ran may have no cause. */
+bool busy_may_be_cause(enum rule_cause cause);
+/* Do samples show the bucket's key, at least half of them, and does its main cause tell of no
+ * wait? */
+bool busy_shows_own_key(const struct bucket *b);
 /* Do the samples of a level-2 bucket say that its function is busy? Its level-1 bucket must have
  * samples, too, as a partial may say otherwise. */
 bool busy_is_proven(const struct triage *t, const struct bucket *b);
+/* Returns the number of single stacks for which a bucket's samples are enough. */
+uint64_t busy_stacks_for(const struct bucket *b);
 /* Orders buckets by their evidence, the most first. */
 int busy_compare_evidence(const struct bucket *a, const struct bucket *b);
 /* Returns the bucket of the set with this id, where the index has all of the set's ids; NULL: there

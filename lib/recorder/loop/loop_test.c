@@ -532,8 +532,9 @@ static void the_last_transitions_are_kept_in_their_order(void **state) {
 
 static void a_sleep_that_samples_show_reaches_the_thread_once(void **state) {
     (void)state;
-    const struct finder_sleep sleep = {
-        .at = {.place = 1, .depth = 2, .inner = 3}, .from_ns = 40 * MS, .to_ns = 50 * MS};
+    const struct finder_sleep sleep = {.at = {.place = 1, .depth = 2, .inner = 3, .room = true},
+                                       .from_ns = 40 * MS,
+                                       .to_ns = 50 * MS};
     struct finder_sleep read;
     struct rec_loop_latest latest;
     memset(&latest, 0, sizeof latest);
@@ -541,7 +542,12 @@ static void a_sleep_that_samples_show_reaches_the_thread_once(void **state) {
     rec_loop_join_sleep_async(&latest.asleep, &sleep.at, sleep.from_ns);
     rec_loop_join_sleep_async(&latest.asleep, &sleep.at, sleep.to_ns);
     assert_true(rec_loop_read_asleep(&latest, 50 * MS - 1, &read));
-    assert_memory_equal(&read, &sleep, sizeof sleep);
+    assert_int_equal(read.at.place, sleep.at.place);
+    assert_int_equal(read.at.depth, sleep.at.depth);
+    assert_int_equal(read.at.inner, sleep.at.inner);
+    assert_true(read.at.room);
+    assert_int_equal(read.from_ns, sleep.from_ns);
+    assert_int_equal(read.to_ns, sleep.to_ns);
     assert_false(rec_loop_read_asleep(&latest, 50 * MS, &read));
 }
 

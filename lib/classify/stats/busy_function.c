@@ -1,8 +1,15 @@
-/* Finds the bucket of a busy function that has nearly all samples of the dumps of a caller's
- * bucket. A dump is in the bucket of its innermost function that most of its samples are in, by a
- * limit; where by chance a few less are, its caller's bucket has the dump. */
+/* Tells which buckets are busy functions', and finds the bucket of a busy function that has nearly
+ * all samples of the dumps of a caller's bucket. A dump is in the bucket of its innermost function
+ * that most of its samples are in, by a limit; where by chance a few less are, its caller's bucket
+ * has the dump. */
+#include "base/search.h"
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
+
+/* One dump may say any number of samples, so the dumps count as well: DUMPS_MIN of them at least,
+ * each for SAMPLES_OF_DUMP of its samples at most. Where 85 of 100 dumps had one stack, more
+ * samples of each joined no more stalls. */
+enum { DUMPS_MIN = 2, SAMPLES_OF_DUMP = 4 };
 
 /* A dump is in the bucket of a function if 850 permille of its samples are in it. Of a bucket whose
  * dumps have a few less by chance, INNER_PERMILLE are in it in the mean, and OTHER_PERMILLE at most
@@ -14,6 +21,65 @@ enum { INNER_PERMILLE = 700, OTHER_PERMILLE = 150, MISSING_SHARE = 4, HIDDEN_SHA
 /* Samples of two buckets have a key alike if its share, in the mean of the dumps, is in one at most
  * ALIKE_PERCENT of that in the other. */
 enum { ALIKE_PERCENT = 150 };
+
+/* ---- what keys and samples say of busy functions ---- */
+
+const struct bucket_frame *busy_framework(const struct bucket *b) {
+    return b->frame_count && !b->frames[0]->function[0] ? b->frames[0] : NULL;
+}
+
+size_t busy_first_function(const struct bucket *b) {
+    return busy_framework(b) != NULL;
+}
+
+bool busy_has_only_functions(const struct bucket *b) {
+    for (size_t i = busy_first_function(b); i < b->frame_count; i++) {
+        if (!bucket_frame_is_named(b->frames[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool busy_may_be_cause(enum rule_cause cause) {
+    return cause == CAUSE_COMPUTE || cause == CAUSE_STARVED || cause == CAUSE_RENDER ||
+           cause == CAUSE_LAUNCH || cause == CAUSE_UNKNOWN;
+}
+
+bool busy_shows_own_key(const struct bucket *b) {
+    unsigned confidence;
+    const struct tally *t = b->tally;
+    return t->samples > 0 && t->hits >= t->samples - t->hits &&
+           busy_may_be_cause(tally_cause(t, &confidence));
+}
+
+bool busy_is_proven(const struct triage *t, const struct bucket *b) {
+    unsigned confidence;
+    const struct bucket *parent = t->level[0].buckets.data[b->parent];
+    return busy_shows_own_key(b) && b->tally->dumps >= DUMPS_MIN && parent->tally->samples > 0 &&
+           busy_may_be_cause(tally_cause(parent->tally, &confidence)) && busy_has_only_functions(b);
+}
+
+uint64_t busy_stacks_for(const struct bucket *b) {
+    const struct tally *t = b->tally;
+    return t->dumps < t->hits / SAMPLES_OF_DUMP ? t->dumps * SAMPLES_OF_DUMP : t->hits;
+}
+
+int busy_compare_evidence(const struct bucket *a, const struct bucket *b) {
+    int order = COMPARE(busy_stacks_for(b), busy_stacks_for(a));
+    return order ? order : COMPARE(b->tally->hits, a->tally->hits);
+}
+
+const struct bucket *busy_bucket_of_number(const struct alias_index *ids,
+                                           const struct bucket_set *set, uint64_t number) {
+    size_t low;
+    LOWER_BOUND(low, ids->aliases.len, ids->aliases.data[low].number, number);
+    return low < ids->aliases.len && ids->aliases.data[low].number == number
+               ? set->buckets.data[ids->aliases.data[low].bucket]
+               : NULL;
+}
+
+/* ---- a function that a caller's samples are in ---- */
 
 /* Are t's functions those of `found`, or these and one or two helpers that they call? */
 static bool is_within(const struct bucket *t, const struct bucket *found) {

@@ -14,8 +14,9 @@
 /* gone_ratio: the ratio below which the interval must end; gone_tail: the probability of one side
  * of a 95 % interval. */
 static const double gone_ratio = 0.5, gone_tail = 0.025;
-/* Least number of independent events of a return. */
-static const double gone_return_least = 2;
+/* Least number of independent events of a return, and the part of the rate before the gap above
+ * which the rate of a return must be for sure, if it is not above that of the gap. */
+static const double gone_return_least = 2, gone_return_ratio = 0.01;
 
 /* A version of the app, and the index of its string. */
 struct gone_text {
@@ -150,6 +151,13 @@ static bool return_is_told(const struct gone_part *part, const struct gone_part 
                                part->exposure / (part->exposure + earlier->exposure)) < gone_tail;
 }
 
+/* Is the rate of the strays for sure more than gone_return_ratio of the rate before the gap? A gap
+ * may be so short that no rate after it is above its own for sure. */
+static bool strays_are_many(const struct gone_walk *w) {
+    const struct gone_part least = {w->with.events, w->with.exposure / gone_return_ratio};
+    return return_is_told(&w->strays, &least);
+}
+
 static const char *walk_unwatched(const struct gone_walk *w, const struct gone_version *v) {
     return w->unwatched || !v->unwatched || !w->since ? w->unwatched : v->text;
 }
@@ -174,7 +182,7 @@ static void walk_strays(struct gone_walk *w, const struct gone_version *v, doubl
     w->strays.exposure += v->exposure;
     if (events > 0 && return_is_told(&own, &earlier)) {
         walk_returned(w, &own, v->text, out);
-    } else if (events > 0 && return_is_told(&w->strays, &w->without)) {
+    } else if (events > 0 && (return_is_told(&w->strays, &w->without) || strays_are_many(w))) {
         const struct gone_part strays = w->strays;
         walk_returned(w, &strays, w->again, out);
     }

@@ -4,9 +4,10 @@
  * A bucket is gone if later versions do not have it, and the 95 % interval of the gate's exact test
  * (rates.h), of their rate relative to the versions before, ends below one half: with n events
  * before, in the exposure E, and none in the exposure F, it ends at (E / F) (0.025^(-phi / n) - 1),
- * see Clopper and Pearson, 1934. It returned in a later version if, by the same test, its rate
- * there is higher than in all versions since it was gone, and the later version has at least two
- * independent events: a stray dump of a fixed bucket is no return. Exposure is time in the
+ * see Clopper and Pearson, 1934. It returned in a later version if it has at least two
+ * independent events from there on, and, by the same test, its rate there is higher than in all
+ * versions since it was gone, or more than one hundredth of its rate before: a stray dump of a
+ * fixed bucket is no return. Exposure is time in the
  * foreground if it is known for a version, else the number of all dumps. A version without such
  * time, or with many stalls of days without it (usage_rated_ms), tells then nothing if it lacks the
  * bucket; if it has it, the versions before do not tell that the bucket was gone. Versions are

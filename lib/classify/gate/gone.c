@@ -158,8 +158,10 @@ static bool strays_are_many(const struct gone_walk *w) {
     return return_is_told(&w->strays, &least);
 }
 
+/* Time that was not watched can hide stalls, but the stalls of a version that has some are sure. */
 static const char *walk_unwatched(const struct gone_walk *w, const struct gone_version *v) {
-    return w->unwatched || !v->unwatched || !w->since ? w->unwatched : v->text;
+    bool tells = v->unwatched && v->dumps <= 0 && w->since;
+    return w->unwatched || !tells ? w->unwatched : v->text;
 }
 
 /* Goes on with a return in the version `in`, of which `part` is known. */
@@ -219,18 +221,34 @@ static void walk_version(struct gone_walk *w, const struct gone_version *v, doub
     }
 }
 
-void gone_judge(const struct gone_version *versions, size_t count, double weight,
-                struct gone_bucket *out) {
+/* Judges, but not by the versions that lack the bucket and were little watched, unless `all`. */
+static void judge_gone_versions(const struct gone_version *versions, size_t count, double weight,
+                                bool all, struct gone_bucket *out) {
     struct gone_walk w = {0};
     out->gone_in = out->returned_in = out->again_in = out->unwatched_in = NULL;
     for (size_t i = 0; i < count; i++) {
-        walk_version(&w, &versions[i], versions[i].dumps * weight, out);
+        if (all || versions[i].dumps > 0 || !versions[i].unwatched) {
+            walk_version(&w, &versions[i], versions[i].dumps * weight, out);
+        }
     }
     if (w.again || gone_is_told(w.with.events, w.with.exposure, w.without.exposure)) {
         out->gone_in = w.since;
         out->returned_in = NULL;
         out->again_in = w.again;
         out->unwatched_in = w.unwatched;
+    }
+}
+
+void gone_judge(const struct gone_version *versions, size_t count, double weight,
+                struct gone_bucket *out) {
+    struct gone_bucket watched = {0};
+    judge_gone_versions(versions, count, weight, true, out);
+    if (out->unwatched_in) {
+        judge_gone_versions(versions, count, weight, false, &watched);
+        if (watched.gone_in && watched.returned_in == out->returned_in &&
+            watched.again_in == out->again_in) {
+            out->unwatched_in = NULL;
+        }
     }
 }
 

@@ -32,8 +32,9 @@ struct gone_bucket {
     /* First version with the bucket after that period, if all its dumps after it are too few to
      * tell a return; NULL = there is none. */
     const char *again_in;
-    /* Lowest of the versions from `gone_in` on of whose time less than USAGE_WATCHED_PERMILLE was
-     * watched: that it is gone, or came back, may be luck; NULL = there is none. */
+    /* Lowest of the versions from `gone_in` on that lack the bucket and of whose time less than
+     * USAGE_WATCHED_PERMILLE was watched, if the other versions do not tell the same without all
+     * such versions: that it is gone, or came back, may be luck; NULL = there is none. */
     const char *unwatched_in;
     const char *new_in; /* version in which the bucket is new; NULL = it is not */
 };

@@ -443,11 +443,15 @@ bool classify_history_is_marked(void *ctx, const char *id) {
            map_get(&h->marked, &number, sizeof number);
 }
 
+/* Is a version later than `version` marked as the one that fixes the bucket? */
+static bool is_fixed_after(const struct bucket_note *note, const char *version) {
+    return *note->fixed_in && version_compare(note->fixed_in, version) > 0;
+}
+
 /* Did the bucket come back by the counts, and is no later version marked as the one that fixes it?
  */
 static bool is_back_by_counts(const struct gone_bucket *gone, const struct bucket_note *note) {
-    return gone && gone->returned_in &&
-           (!*note->fixed_in || version_compare(note->fixed_in, gone->returned_in) <= 0);
+    return gone && gone->returned_in && !is_fixed_after(note, gone->returned_in);
 }
 
 bool classify_history_is_back(void *ctx, const char *id) {
@@ -511,10 +515,11 @@ struct back_list {
     uint64_t count;
 };
 
-/* Prints a return by the counts, or what is too little to tell one. counted: it is back by them.
- */
-static void tell_return(const struct back_list *list, const struct gone_bucket *gone, bool counted,
-                        const char *ignored, const char *id, const char *title) {
+/* Prints a return by the counts, or what is too little to tell one, unless a mark tells more of it.
+ * counted: it is back by the counts. */
+static void tell_return(const struct back_list *list, const struct gone_bucket *gone,
+                        const struct bucket_note *note, bool counted, const char *ignored,
+                        const char *id, const char *title) {
     const char *tool = list->tool->name;
     if (counted && gone->unwatched_in) {
         cli_say(tool,
@@ -524,7 +529,7 @@ static void tell_return(const struct back_list *list, const struct gone_bucket *
     } else if (counted) {
         cli_say(tool, "back again in %s, by the counts gone since %s%s: %s %s", gone->returned_in,
                 gone->gone_in, ignored, id, title);
-    } else if (gone->again_in) {
+    } else if (gone->again_in && !*note->back_in && !is_fixed_after(note, gone->again_in)) {
         cli_say(tool,
                 "seen again in %s, by the counts gone since %s: does not count, as it is too few "
                 "to say whether it came back: %s %s",
@@ -556,7 +561,7 @@ static enum st tell_back(void *ctx, const struct bucket_summary *b, struct err *
             note.back_alone, note.fixed_in, id, b->title);
     }
     if (gone && gone->gone_in) {
-        tell_return(list, gone, counted, ignored, id, b->title);
+        tell_return(list, gone, &note, counted, ignored, id, b->title);
     }
     bool unclear = counted && gone->unwatched_in;
     bool fails = (marked || (counted && !unclear)) && !*ignored;

@@ -104,9 +104,10 @@ void page_put_sentences(struct page_writer *p, const struct summary_sentence *s,
 /* Reads the notes on the buckets in detail and on those for which o->is_marked holds, and makes
  * p->states, p->notes and p->owners. The marks of a bucket are those of the summary, and
  * SUMMARY_BACK if o->is_back holds, SUMMARY_FIXED or SUMMARY_AGAIN if o->is_gone says that it is
- * gone, or gone and seen again, SUMMARY_FIXED if its note says that it is marked as fixed,
- * SUMMARY_IGNORED if its note says so, and, unless there is a comparison with a baseline,
- * SUMMARY_NEW if o->is_gone says so. False: out of memory.
+ * gone, or gone and seen again, SUMMARY_FIXED, and not SUMMARY_AGAIN, if its note says
+ * that it is marked as fixed in a later version than it was seen again, SUMMARY_IGNORED if its note
+ * says so, and, unless there is a comparison with a baseline, SUMMARY_NEW if o->is_gone says so.
+ * False: out of memory.
  */
 bool page_read_states(struct page_writer *p);
 /* Returns the marks of a bucket of the summary. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "classify/keys/version.h"
 #include "page/page_private.h"
 
 /* ---- notes ---- */
@@ -23,6 +24,11 @@ static void keep_note(struct page_writer *p, struct bucket_note *to, const struc
     }
 }
 
+/* Was the bucket seen again in the version that is marked as fixed, or in a later one? */
+static bool is_seen_after(const struct page_state *state, const char *fixed_in) {
+    return (state->marks & SUMMARY_AGAIN) && version_compare(fixed_in, state->in) <= 0;
+}
+
 /* Reads the note on the bucket at `rank` if it is in detail or o->is_marked holds, and takes its
  * owner and marks from it; the note is kept only of a bucket in detail. */
 static void read_note(struct page_writer *p, size_t rank) {
@@ -39,8 +45,8 @@ static void read_note(struct page_writer *p, size_t rank) {
     p->owners[rank] = *kept.owner ? kept.owner : NULL;
     if (state->marks & SUMMARY_BACK) {
         state->in = *kept.back_in ? kept.back_in : state->in;
-    } else if (*kept.fixed_in) {
-        state->marks |= SUMMARY_FIXED;
+    } else if (*kept.fixed_in && !is_seen_after(state, kept.fixed_in)) {
+        state->marks = (state->marks & ~(unsigned)SUMMARY_AGAIN) | SUMMARY_FIXED;
         state->in = kept.fixed_in;
     }
     if (detail) {

@@ -30,7 +30,7 @@ void bucket_note_add(struct strbuf *b, const struct bucket_note *n) {
     add_clause(b, returned ? ", " : "; ",
                returned || again ? "gone since " : "by the counts fixed in ", n->gone_in);
     add_clause(b, ", ", "too few to say whether it came back: seen again in ",
-               again ? n->again_in : NULL);
+               again && !is_said(n->back_in) ? n->again_in : NULL);
     add_clause(b, ", ", "though less than 90 % of the time was watched in ", n->unwatched_in);
     add_clause(b, "; ", "seen since ", n->first_day);
     add_clause(b, is_said(n->first_day) ? " in " : "; ",

@@ -46,7 +46,7 @@ struct classify_history {
     struct history_note note; /* the last result of history_note_of */
     struct err unread;        /* a failure to read notes or marks, for classify_notes_were_read */
     struct gone_list gone;    /* gone, returned and new buckets by the counts of the days up to the
-                                 last    printed one */
+                                 last printed one */
     struct strbuf rows;       /* rows of the kept page that is printed; empty = there is none */
     struct summary_rows read_rows; /* `rows`, read until the page has taken them */
     struct strbuf shown;   /* what is shown of the first buckets of a kept page, see shown_write;

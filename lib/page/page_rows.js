@@ -67,7 +67,7 @@ function ofVersions(entry, set) {
     allMs += time;
     if (set.has(of[i])) { dumps += parts[1 + 2 * i] || 0; ms += time; }
   }
-  const part = row[ROW.dumps] ? dumps / row[ROW.dumps] : 0; // dumps without a version are of none // where only the dumps are known by version, the time is taken to be as theirs
+  const part = row[ROW.dumps] ? dumps / row[ROW.dumps] : 0; // dumps without a version are of none; where only dumps are known by version, the time is taken to be as theirs
   return {ms: allMs ? ms : row[ROW.ms] * part, stalls: row[ROW.stalls] * part, exact: part === 1 || (allMs > 0 && row[ROW.stalls] === row[ROW.dumps])};
 }
 

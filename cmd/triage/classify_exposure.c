@@ -106,6 +106,9 @@ static enum st expose_documents(struct exposure_input *x, struct gz_input *in, s
     if (st == ST_ERR) {
         return err_context(e, "line %" PRIu64, line);
     }
+    if (x->uncommitted.code != ERR_NONE) { /* no record came after that commit */
+        return err_copy(e, &x->uncommitted);
+    }
     return passed == 0 ? ST_OK
                        : err_set(e, ERR_FORMAT, "%" PRIu64 " line%s in it are no session records",
                                  passed, passed == 1 ? "" : "s");

@@ -20,12 +20,12 @@ static bool judged_push(struct keyer *k, struct frame_info *info, const struct d
 struct frame_info *former_address(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                                   size_t i) {
     struct frame_info **known = s == k->former ? &k->by_former.data[i] : NULL;
-    if (known && *known) {
-        return *known;
-    }
-    struct frame_info *info = frame_of_address(&k->table, d, s, i);
-    if (known) {
-        *known = info;
+    struct frame_info *info = known ? *known : NULL;
+    if (!info) {
+        info = frame_of_address(&k->table, d, s, i);
+        if (known) {
+            *known = info;
+        }
     }
     return info;
 }

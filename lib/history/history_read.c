@@ -202,7 +202,12 @@ static enum st load_part(struct history_reader *r, struct history_part_row *p, s
     }
     sql_reset(s);
     if (st == ST_OK) {
-        return triage_place(*t, p->day, e);
+        st = triage_place(*t, p->day, e);
+        if (st != ST_OK) {
+            triage_free(*t);
+            *t = NULL;
+        }
+        return st;
     }
     if (damage.code == ERR_NOMEM) {
         return err_nomem(e);

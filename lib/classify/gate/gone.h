@@ -7,11 +7,10 @@
  * see Clopper and Pearson, 1934. It returned in a later version if it has at least two
  * independent events from there on, and, by the same test, its rate there is higher than in all
  * versions since it was gone, or more than one hundredth of its rate before: a stray dump of a
- * fixed bucket is no return. Exposure is time in the
- * foreground if it is known for a version, else the number of all dumps. A version without such
- * time, or with many stalls of days without it (usage_rated_ms), tells then nothing if it lacks the
- * bucket; if it has it, the versions before do not tell that the bucket was gone. Versions are
- * taken to have the same devices.
+ * fixed bucket is no return. Exposure is time in the foreground if it is known for a version, else
+ * the number of all dumps. A version without such time, or with many stalls of days without it
+ * (usage_rated_ms), tells then nothing if it lacks the bucket; if it has it, the versions before do
+ * not tell that the bucket was gone. Versions are taken to have the same devices.
  *
  * A bucket is new if, of the versions that carry a trend, only the newest has it, no dump of it is
  * of an earlier version or of none, and by the same test those before would have shown it. */

@@ -41,7 +41,7 @@ bool busy_has_only_functions(const struct bucket *b) {
     return true;
 }
 
-bool busy_may_be_cause(enum rule_cause cause) {
+bool cause_may_be_busy(enum rule_cause cause) {
     return cause == CAUSE_COMPUTE || cause == CAUSE_STARVED || cause == CAUSE_RENDER ||
            cause == CAUSE_LAUNCH || cause == CAUSE_UNKNOWN;
 }
@@ -50,14 +50,14 @@ bool busy_shows_own_key(const struct bucket *b) {
     unsigned confidence;
     const struct tally *t = b->tally;
     return t->samples > 0 && t->hits >= t->samples - t->hits &&
-           busy_may_be_cause(tally_cause(t, &confidence));
+           cause_may_be_busy(tally_cause(t, &confidence));
 }
 
 bool busy_is_proven(const struct triage *t, const struct bucket *b) {
     unsigned confidence;
     const struct bucket *parent = t->level[0].buckets.data[b->parent];
     return busy_shows_own_key(b) && b->tally->dumps >= DUMPS_MIN && parent->tally->samples > 0 &&
-           busy_may_be_cause(tally_cause(parent->tally, &confidence)) && busy_has_only_functions(b);
+           cause_may_be_busy(tally_cause(parent->tally, &confidence)) && busy_has_only_functions(b);
 }
 
 uint64_t busy_stacks_for(const struct bucket *b) {
@@ -81,14 +81,21 @@ const struct bucket *busy_bucket_of_number(const struct alias_index *ids,
 
 /* ---- a function that a caller's samples are in ---- */
 
+/* Returns how many frames of a, from index `at` on, are those of b from index `from` on. */
+static size_t equal_frames(const struct bucket *a, size_t at, const struct bucket *b, size_t from) {
+    size_t n = 0;
+    while (at + n < a->frame_count && from + n < b->frame_count &&
+           bucket_frame_equals(a->frames[at + n], b->frames[from + n])) {
+        n++;
+    }
+    return n;
+}
+
 /* Are t's functions those of `found`, or these and one or two helpers that they call? */
 static bool is_within(const struct bucket *t, const struct bucket *found) {
     for (size_t helpers = 0; helpers <= HELPERS_MAX; helpers++) {
-        size_t at = busy_first_function(t) + helpers, from = busy_first_function(found), n = 0;
-        while (at + n < t->frame_count && from + n < found->frame_count &&
-               bucket_frame_equals(t->frames[at + n], found->frames[from + n])) {
-            n++;
-        }
+        size_t at = busy_first_function(t) + helpers;
+        size_t n = equal_frames(t, at, found, busy_first_function(found));
         if (at + n == t->frame_count && n >= FUNCTIONS_MIN) {
             return true;
         }
@@ -131,12 +138,7 @@ static bool is_nearly_within(const struct busy_ids *j, const struct bucket *b,
 static bool is_inner(const struct bucket *t, const struct bucket *b) {
     size_t from = busy_first_function(b);
     for (size_t at = busy_first_function(t) + 1; at < t->frame_count; at++) {
-        size_t n = 0;
-        while (at + n < t->frame_count && from + n < b->frame_count &&
-               bucket_frame_equals(t->frames[at + n], b->frames[from + n])) {
-            n++;
-        }
-        if (at + n == t->frame_count) {
+        if (at + equal_frames(t, at, b, from) == t->frame_count) {
             return true;
         }
     }

@@ -170,7 +170,7 @@ static const struct bucket *stack_find_inner(const struct stack_joining *j,
 static bool has_no_wait(const struct bucket *b) {
     bool none = b->tally->dumps > 0;
     for (size_t i = 0; i < b->tally->causes.len; i++) {
-        none = none && busy_may_be_cause(b->tally->causes.data[i].cause);
+        none = none && cause_may_be_busy(b->tally->causes.data[i].cause);
     }
     return none;
 }

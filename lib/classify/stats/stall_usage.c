@@ -202,12 +202,18 @@ static bool is_time_part(uint64_t ms, uint64_t of, unsigned part) {
     return ms > 0 && ms >= of / part;
 }
 
+/* Returns the index of the version whose time the stalls of a row are divided by. */
+static size_t index_of_time(const struct settling *s, const struct usage_day *row) {
+    return index_of_version(s->u, s->of_all == NO_INDEX ? row->version : s->of_all);
+}
+
 /* Is time in the foreground known for the stalls of a row? One that is left of a version's sums is
  * of partials that told no days. */
 static bool row_is_rated(const struct settling *s, const struct usage_day *row) {
-    uint32_t from = s->of_all == NO_INDEX ? row->version : s->of_all;
-    size_t at = index_of_version(s->u, from);
-    uint64_t all = s->u->by[USAGE_VERSION].values.data[at].sums.foreground_ms;
+    size_t at = index_of_time(s, row);
+    const struct usage_value *timed = &s->u->by[USAGE_VERSION].values.data[at];
+    uint32_t from = timed->text;
+    uint64_t all = timed->sums.foreground_ms;
     const struct usage_day *none = usage_find_day(s->u, USAGE_NO_DAY, from);
     uint64_t undated = none ? none->foreground_ms : 0;
     if (undated && undated >= all - all / TIME_PART) {
@@ -224,8 +230,7 @@ static bool row_is_rated(const struct settling *s, const struct usage_day *row) 
 
 /* May time of the row's day be in what partials without days count? */
 static bool time_is_untold(const struct settling *s, const struct usage_day *row) {
-    uint32_t from = s->of_all == NO_INDEX ? row->version : s->of_all;
-    return s->left[index_of_version(s->u, from)].foreground_ms > 0;
+    return s->left[index_of_time(s, row)].foreground_ms > 0;
 }
 
 /* Notes that a row's stalls are in no rate. False: out of memory. */
@@ -261,8 +266,7 @@ static bool settle_days(struct settling *s) {
     for (size_t i = 0; ok && i < days->rows.len + of->values.len; i++) {
         const struct usage_day *row =
             i < days->rows.len ? &days->rows.data[i] : &s->left[i - days->rows.len];
-        uint32_t from = s->of_all == NO_INDEX ? row->version : s->of_all;
-        bool timed = of->values.data[index_of_version(s->u, from)].sums.foreground_ms > 0;
+        bool timed = of->values.data[index_of_time(s, row)].sums.foreground_ms > 0;
         ok = !timed || row_is_rated(s, row) || leave_unrated(s, row);
     }
     return ok;

@@ -261,7 +261,7 @@ size_t busy_first_function(const struct bucket *b);
 bool busy_has_only_functions(const struct bucket *b);
 /* Does the cause tell of no wait? Code that draws may compute, and a dump that does not tell how
  * long the thread ran may have no cause. */
-bool busy_may_be_cause(enum rule_cause cause);
+bool cause_may_be_busy(enum rule_cause cause);
 /* Do samples show the bucket's key, at least half of them, and does its main cause tell of no
  * wait? */
 bool busy_shows_own_key(const struct bucket *b);

@@ -1,5 +1,4 @@
 /* Turns a finished triage into texts and numbers. */
-#include "classify/gate/gone.h"
 #include "classify/summary/summary.h"
 
 #include <inttypes.h>
@@ -8,6 +7,7 @@
 
 #include "base/parse.h"
 #include "base/search.h"
+#include "classify/gate/gone.h"
 #include "classify/keys/version.h"
 #include "classify/print/apart_text.h"
 #include "classify/summary/summary_private.h"

@@ -183,10 +183,8 @@ static void note_stretch(const struct thread_watch *w, uint64_t until) {
 
 /* ---- waits ---- */
 
-enum {
-    HANDLER_CALLS = 32
-}; /* number of calls further in than a wait after which the wait may
-      have been left by longjmp */
+/* Number of calls further in than a wait after which the wait may have been left by longjmp. */
+enum { HANDLER_CALLS = 32 };
 
 static bool is_own_stack(const struct thread_watch *w, uint64_t sp) {
     return sp < w->stack_top && w->stack_top - sp <= w->stack_size;
@@ -236,8 +234,8 @@ void preload_wait_begins(struct thread_watch *w, const struct preload_caller *ca
     wait->place = (uint64_t)(uintptr_t)caller->place;
     wait->blocking = caller->blocks;
     wait->endless = caller->endless;
-    /* A coroutine's stack has no depth in the thread's stack; depth 0 counts as deeper than all
-     * others. */
+    /* A stack that is not the thread's, or whose bounds are not known, has depth 0
+     * (finder_wait.depth). */
     wait->depth = is_own_stack(w, sp) ? preload_entry(w, caller) : 0;
     struct finder_sleep sleep;
     if (caller->blocks && rec_loop_read_asleep(&w->shared.latest, w->finder.woken_ns, &sleep)) {
